@@ -1,0 +1,85 @@
+// The life of a buffer: leases, claims and consumption.
+#include "core/storage.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <thread>
+
+namespace nx::detail {
+
+void Storage::copy_to_host(void* to) const { std::memcpy(to, data_, bytes_); }
+
+Storage::Outcome Storage::take(std::uint64_t add, bool exclusive) noexcept {
+  std::uint64_t state = state_.load(std::memory_order_acquire);
+  for (;;) {
+    if (state & kConsumedBit) return Outcome::kConsumed;
+    if (state & kReleasedBit) return Outcome::kReleased;
+    if (state & kClaimedBit) {
+      // A claim lasts only until its call has claimed the rest of its leaves or given up. All
+      // callers take their leaves in one order of addresses, so this wait ends.
+      std::this_thread::yield();
+      state = state_.load(std::memory_order_acquire);
+      continue;
+    }
+    if (exclusive && (state & kLeases)) return Outcome::kLeased;
+    if (state_.compare_exchange_weak(state, state + add, std::memory_order_acq_rel))
+      return Outcome::kDone;
+  }
+}
+
+Storage::Outcome Storage::try_lease(Lease kind) noexcept { return take(one(kind), false); }
+
+void Storage::end_lease(Lease kind) noexcept {
+  state_.fetch_sub(one(kind), std::memory_order_acq_rel);
+}
+
+Storage::Outcome Storage::try_claim() noexcept { return take(kClaimedBit, true); }
+
+void Storage::abandon_claim() noexcept {
+  state_.fetch_and(~kClaimedBit, std::memory_order_acq_rel);
+}
+
+void Storage::consume(std::shared_ptr<const CallRecord> record, std::uint32_t leaf) noexcept {
+  record_ = std::move(record);
+  leaf_ = leaf;
+  state_.store(kConsumedBit, std::memory_order_release);
+}
+
+Storage::Outcome Storage::deallocate() noexcept {
+  const Outcome outcome = take(kClaimedBit, true);
+  if (outcome != Outcome::kDone) return outcome;
+  state_.store(kReleasedBit, std::memory_order_release);
+  free_memory();
+  return Outcome::kDone;
+}
+
+Lease Storage::live_lease() const noexcept {
+  const std::uint64_t state = state_.load(std::memory_order_acquire);
+  if ((state >> 40) & 0xfffff) return Lease::kExport;
+  if ((state >> 20) & 0xfffff) return Lease::kSpan;
+  return Lease::kCall;
+}
+
+int Storage::live_leases() const noexcept {
+  const std::uint64_t state = state_.load(std::memory_order_acquire);
+  return static_cast<int>((state & 0xfffff) + ((state >> 20) & 0xfffff) + ((state >> 40) & 0xfffff));
+}
+
+void Storage::throw_gone(std::string_view operation, SourceLocation where) const {
+  if (!is_consumed())
+    throw ArgumentError(operation, "the buffer was deallocated; clone a tensor to keep it", where);
+  const CallRecord* const record = record_.get();
+  if (record == nullptr) throw DonatedError(operation, "the buffer was donated", where);
+  const std::string path = record->paths && leaf_ < record->paths->size()
+                               ? (*record->paths)[leaf_] : std::string("?");
+  const std::string call = fmt::format("call #{} of {} ({}:{})", record->call, record->function,
+                                       record->where.file, record->where.line);
+  const std::string text =
+      record->failed.load(std::memory_order_acquire)
+          ? fmt::format("`{}` was lost in failed {}", path, call)
+          : fmt::format("`{}` was donated to {}; clone it before that call to keep it", path, call);
+  throw DonatedError(operation, text, where);
+}
+
+}  // namespace nx::detail

@@ -1,0 +1,48 @@
+// What the left of the library needs from the runtime: eager execution and memory. Declared here,
+// defined in runtime/ as one function-local, never destroyed object.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "core/body.h"
+#include "graph/graph.h"
+#include "graph/op_row.h"
+
+namespace nx::graph {
+
+/// An operand of an eager elementwise operation: a tensor, or a scalar of `type` in `scalar`.
+/// Shapes broadcast to the result's from the right (size-1 axes repeat).
+struct EagerOperand {
+  const Tensor* tensor = nullptr;
+  DType type = DType::f32;
+  alignas(16) unsigned char scalar[16] = {};
+};
+
+class Dispatch {
+ public:
+  virtual ~Dispatch() = default;
+  /// Runs one operation on concrete tensors. Throws DonatedError, ArgumentError (kernel status),
+  /// UnsupportedError (a type the kernel lacks).
+  virtual Tensors eager(const OpRow& row, std::span<const Tensor> in, const Attrs& attrs,
+                        const TensorTypes& out, SourceLocation where,
+                        detail::Labels* labels) const = 0;
+  /// The fast path of elementwise operations: no graph, no intermediate broadcast.
+  virtual Tensor eager_elementwise(const OpRow& row, std::span<const EagerOperand> in, DType type,
+                                   Dims dims, SourceLocation where,
+                                   detail::Labels* labels) const = 0;
+  /// Host memory for a new tensor, not initialised; 64-byte aligned, counted by the ledger.
+  virtual detail::Storage* allocate(std::size_t bytes) const = 0;
+  /// Memory of somebody else. With a deleter it is owned (freed when its last user dies); without
+  /// it is borrowed and may not be donated; `kind` names it ("borrowed memory", "a memory map").
+  virtual detail::Storage* adopt(void* data, std::size_t bytes, std::function<void()> deleter,
+                                 const char* kind) const = 0;
+  /// Compiles and runs a graph once (grad and value_and_grad outside jit). `inputs` are the
+  /// parameters in order; hidden inputs are taken from the graph.
+  virtual Tensors run(const Graph& graph, std::span<const Tensor> inputs,
+                      SourceLocation where) const = 0;
+};
+
+const Dispatch& dispatch();
+
+}  // namespace nx::graph

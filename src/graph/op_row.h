@@ -1,0 +1,160 @@
+// The row of a graph primitive: everything any part of the library needs to know of an operation,
+// in one place. The rows themselves are in ops/; compilers and passes know them only as rows.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "graph/attrs.h"
+#include "graph/graph.h"
+#include "kernels/tile.h"
+#include "nx/tensor.h"
+#include "stablehlo/writer.h"
+
+namespace nx::graph {
+
+using Tensors = std::vector<Tensor>;
+
+/// A member that has no default: a row that leaves it out does not compile.
+template <class T>
+class Required {
+ public:
+  Required() = delete;
+  constexpr Required(T value) : value_(value) {}
+  constexpr const T& operator*() const noexcept { return value_; }
+  constexpr const T* operator->() const noexcept { return &value_; }
+
+ private:
+  T value_;
+};
+
+// -- shapes and types -------------------------------------------------------------------------
+/// Types of the results. Throws ShapeError or DTypeError named after the operation.
+using InferFn = TensorTypes (*)(std::span<const TensorType> in, const Attrs& attrs);
+
+// -- gradient ---------------------------------------------------------------------------------
+/// The reverse rule, written with the public operations on traced tensors.
+struct GradCall {
+  std::span<const Tensor> in;      // operands of the node
+  std::span<const Tensor> out;     // its results
+  std::span<const Tensor> g;       // upstream gradient of each result; empty handle: zero
+  const Attrs& attrs;
+  std::span<const bool> wanted;    // which operands need a gradient
+};
+/// One gradient per operand, of the operand's type and shape; an empty handle means zero.
+using GradFn = Tensors (*)(const GradCall& call);
+struct Gradient {
+  GradFn fn = nullptr;
+  const char* reason = nullptr;  // why there is none; then grad throws UnsupportedError with it
+  constexpr Gradient(GradFn f) : fn(f) {}
+  constexpr Gradient(GradFn f, const char* r) : fn(f), reason(r) {}
+};
+constexpr Gradient no_gradient(const char* reason) { return Gradient(nullptr, reason); }
+/// The result does not vary with the operands (comparisons, floor, argmax): the gradient is zero.
+inline Tensors zero_gradient_rule(const GradCall& call) { return Tensors(call.in.size()); }
+
+// -- vectorise --------------------------------------------------------------------------------
+/// All operands have the same `count` leading axes to be mapped over; the rule emits the operation
+/// with its own axes shifted past them.
+struct VectorizeCall {
+  std::span<const Tensor> in;
+  const Attrs& attrs;
+  int count;
+};
+using VectorizeFn = Tensors (*)(const VectorizeCall& call);
+
+// -- StableHLO --------------------------------------------------------------------------------
+struct LowerCall {
+  stablehlo::Writer& writer;
+  std::span<const stablehlo::Value> in;
+  std::span<const TensorType> in_types;
+  std::span<const TensorType> out_types;
+  const Attrs& attrs;
+};
+using LowerFn = std::vector<stablehlo::Value> (*)(const LowerCall& call);
+
+// -- host -------------------------------------------------------------------------------------
+/// All operands have the result's dims; the compiler fuses these into tile programs.
+struct ElementwiseRule {
+  /// The kernel for these operand types, or null when the type is not supported.
+  kernels::TileKernel (*kernel)(std::span<const DType> in, DType out);
+  float cost_ns = 0.1f;  // for one element, on one thread
+};
+/// A reduction over `axes` (ReduceAttrs) of one operand into the same element type.
+struct ReduceRule {
+  kernels::TileKernel (*combine)(DType type);       // acc = combine(acc, x), elementwise
+  kernels::RowReduceKernel (*row)(DType type);      // a contiguous run into one value
+  Number (*identity)(DType type);                   // what the accumulator begins with
+};
+/// The result reads the operand at strides: result element (i0, i1, …) is the operand's element
+/// `offset + i0*strides[0] + …` (in elements). Broadcast, transpose, slice, reverse.
+struct ViewRule {
+  struct View {
+    std::int64_t offset = 0;
+    Dims strides;
+  };
+  View (*view)(const TensorType& in, const TensorType& out, const Attrs& attrs);
+};
+/// The operand's bytes under another shape or (same-width) type: reshape, bitcast, alias.
+struct RelabelRule {};
+/// A kernel over whole contiguous arrays.
+struct KernelSpec {
+  std::span<const TensorType> in;
+  std::span<const TensorType> out;
+  const Attrs& attrs;
+};
+struct KernelRule {
+  std::unique_ptr<kernels::PreparedKernel> (*prepare)(const KernelSpec& spec);
+  /// The operand that result 0 may overwrite in place (put_slice), or -1.
+  int in_place_operand = -1;
+};
+/// Produces values from attributes alone, element by element; `first` is the flat index.
+struct GenerateRule {
+  void (*fill)(const TensorType& out, const Attrs& attrs, std::int64_t first, std::size_t count,
+               void* to);
+};
+/// Parameters and literals: the compiler provides them itself.
+struct StructuralRule {};
+using HostRule = std::variant<ElementwiseRule, ReduceRule, ViewRule, RelabelRule, KernelRule,
+                              GenerateRule, StructuralRule>;
+
+// -- simplify (optional) ----------------------------------------------------------------------
+/// What an operation becomes when its operands have a certain form, as `x + 0 -> x`. Operands are
+/// handles in the trace that is being rewritten; graph/match.h looks behind them.
+struct SimplifyCall {
+  std::span<const Tensor> in;
+  std::span<const TensorType> out;
+  const Attrs& attrs;
+};
+/// The replacement of result 0, or an empty handle to leave the node as it is.
+using SimplifyFn = Tensor (*)(const SimplifyCall& call);
+
+struct OpRow {
+  std::string_view name;
+  Required<InferFn> infer;
+  Required<Gradient> gradient;
+  Required<VectorizeFn> vectorize;
+  Required<LowerFn> lower;
+  Required<HostRule> host;
+  SimplifyFn simplify = nullptr;
+  bool effect = false;       // must run, in order; CSE and dead code leave it alone
+  bool commutative = false;
+
+  template <class Rule>
+  const Rule* host_as() const noexcept { return std::get_if<Rule>(&*host); }
+  bool is(const OpRow& other) const noexcept { return this == &other; }
+};
+
+/// Attributes shared by all reductions: axes in ascending order; the result drops them.
+struct ReduceAttrs {
+  Dims axes;
+  template <class F>
+  static void fields(F&& f) {
+    f("axes", &ReduceAttrs::axes);
+  }
+};
+
+}  // namespace nx::graph

@@ -1,0 +1,72 @@
+// The shapes of kernels: tile kernels over contiguous runs, prepared kernels over whole arrays,
+// and the status they report errors through (kernels never throw).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "nx/dtype.h"
+#include "nx/shape.h"
+
+namespace nx::kernels {
+
+/// Sticky first error of a run. Eager calls pass one and throw after the loop; compiled code
+/// passes none (division by zero then gives 0, an index out of range is clamped).
+enum class KernelError : std::uint8_t { kNone, kDivisionByZero, kIndexOutOfRange, kNegativeShift };
+
+class KernelStatus {
+ public:
+  void set(KernelError error) noexcept {
+    KernelError none = KernelError::kNone;
+    error_.compare_exchange_strong(none, error, std::memory_order_relaxed);
+  }
+  KernelError error() const noexcept { return error_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<KernelError> error_{KernelError::kNone};
+};
+
+/// One run of an elementwise kernel: `count` elements, all operands contiguous. `out` may be the
+/// same address as an operand of the same element size (element by element in place).
+struct TileCall {
+  const void* const* in;
+  void* out;
+  std::size_t count;
+  KernelStatus* status;  // may be null
+};
+using TileKernel = void (*)(const TileCall&);
+
+/// Reduces `count` contiguous elements into one value: `*acc = combine(*acc, in[0..count))`.
+/// The order of combination depends on `count` alone.
+using RowReduceKernel = void (*)(const void* in, std::size_t count, void* acc);
+
+/// An array in memory: row-major, contiguous.
+struct ArraySpec {
+  DType type;
+  Dims dims;
+};
+
+/// A call of a prepared kernel: contiguous row-major arrays.
+struct KernelCall {
+  const void* const* in;
+  void* const* out;
+  void* scratch;         // scratch_bytes() of them, 64-byte aligned
+  KernelStatus* status;  // may be null
+  int threads;           // 1: stay on this thread
+};
+
+/// A kernel over whole arrays, prepared once for its shapes and run many times, from many threads
+/// at once.
+class PreparedKernel {
+ public:
+  virtual ~PreparedKernel() = default;
+  virtual std::size_t scratch_bytes() const { return 0; }
+  virtual void run(const KernelCall& call) const = 0;
+  /// Estimated work in microseconds on one thread: a step goes parallel above about 20.
+  virtual double cost_us() const { return 1; }
+};
+
+}  // namespace nx::kernels
