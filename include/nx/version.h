@@ -1,0 +1,17 @@
+// layer: core
+// The version of the library: the one of the headers as numbers, the one that is linked as text.
+#pragma once
+
+#include "nx/config.h"
+
+#define NX_VERSION_MAJOR 0
+#define NX_VERSION_MINOR 1
+#define NX_VERSION_PATCH 0
+
+namespace nx {
+
+// The version of the linked library, "0.1.0". A program that was compiled against other headers
+// can compare it with the macros above.
+NX_API const char* version() noexcept;
+
+}  // namespace nx
