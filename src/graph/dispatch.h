@@ -33,6 +33,8 @@ class Dispatch {
                                    detail::Labels* labels) const = 0;
   /// Host memory for a new tensor, not initialised; 64-byte aligned, counted by the ledger.
   virtual detail::Storage* allocate(std::size_t bytes) const = 0;
+  /// A buffer on top of a consumed one's memory (donation): `consumed` gives its block away.
+  virtual detail::Storage* take_over(detail::Storage& consumed, std::size_t bytes) const = 0;
   /// Memory of somebody else. With a deleter it is owned (freed when its last user dies); without
   /// it is borrowed and may not be donated; `kind` names it ("borrowed memory", "a memory map").
   virtual detail::Storage* adopt(void* data, std::size_t bytes, std::function<void()> deleter,
