@@ -17,6 +17,7 @@ target_link_libraries(nxpp_private INTERFACE
 set(nxpp_objects "")
 foreach(folder IN LISTS NXPP_FOLDERS)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
+  include("${PROJECT_SOURCE_DIR}/src/${folder}/sources.cmake" OPTIONAL)  # may leave some out
   if(NOT sources)
     continue()
   endif()
