@@ -1,4 +1,4 @@
-// StableHLO text compiled for a device, and what can be asked of the result. Knows nothing of graphs.
+// StableHLO text compiled for a device, and what can be asked of the result. Walks over no graph.
 #pragma once
 
 #include <cstddef>

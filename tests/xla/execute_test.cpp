@@ -85,7 +85,8 @@ TEST_F(XlaProgram, more_results_than_fit_on_the_stack_come_out_in_order) {
             ".0> : tensor<f32>\n%r" + std::to_string(i) + " = stablehlo.add %a, %c" +
             std::to_string(i) + " : tensor<f32>\n";
   }
-  const Program many = compile("%a: tensor<f32>", results, body + "return " + names + " : " + results);
+  const Program many =
+      compile("%a: tensor<f32>", results, body + "return " + names + " : " + results);
   const Buffer a = scalar(100);
   const auto outputs = call(many, {&a});
   for (int i = 0; i < kCount; ++i) {
