@@ -56,6 +56,9 @@ struct MemoryUse {
 class Executable {
  public:
   virtual ~Executable() = default;
+  /// Called before anything is consumed: allocates what a run needs beyond its results, so that
+  /// running out of memory leaves every argument alive (R17).
+  virtual void reserve() const {}
   /// Runs once. May be called from many threads at once. When it throws, donated inputs are lost.
   virtual void run(CallFrame& frame) const = 0;
   virtual MemoryUse memory() const = 0;

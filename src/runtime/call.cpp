@@ -1,0 +1,262 @@
+// One call of a compiled function. The order is the contract: check everything, reserve, claim all
+// donated buffers at once, and only then consume and run (R7, R13 to R18).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/slot.h"
+
+namespace nx::runtime {
+namespace {
+
+using detail::Access;
+using detail::Body;
+using detail::Content;
+using detail::JitSlot;
+using detail::Lease;
+using detail::Storage;
+using graph::InputMode;
+
+/// An input of the call: the argument's buffer, and the one the executable gets (a copy when the
+/// argument lies on another device).
+struct Input {
+  Storage* storage = nullptr;
+  Storage* used = nullptr;
+  InputMode mode = InputMode::kRead;
+  bool donated = false;   // to be consumed by this call
+  bool held = false;      // claimed or leased by this call
+};
+
+class Call {
+ public:
+  Call(JitSlot& slot, std::span<const detail::JitLeaf> leaves, std::uint64_t number,
+       SourceLocation where)
+      : slot_(slot), leaves_(leaves), number_(number), where_(where) {}
+  ~Call() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (inputs_[i].held) let_go(inputs_[i]);
+      if (inputs_[i].used != inputs_[i].storage && inputs_[i].used) inputs_[i].used->release();
+    }
+  }
+
+  CallOutcome run(std::span<Tensor* const> results) {
+    slot_.compiler->check_usable();
+    gather();
+    if (slot_.any_consumed) check_donated();
+    transfer();
+    slot_.executable->reserve();
+    std::shared_ptr<detail::CallRecord> record;
+    if (any_donated_) {
+      record = std::make_shared<detail::CallRecord>();
+      record->function = slot_.function;
+      record->call = number_;
+      record->where = where_;
+      record->paths = slot_.paths;
+    }
+    take_all();
+    return execute(results, record);
+  }
+
+ private:
+  const std::string& path(std::size_t i) const { return (*slot_.paths)[i]; }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw ArgumentError(slot_.function, what, where_);
+  }
+
+  void gather() {
+    count_ = leaves_.size() + slot_.captured.size();
+    inputs_.assign(count_, Input());
+    for (std::size_t i = 0; i < leaves_.size(); ++i) gather_leaf(i);
+    for (std::size_t k = 0; k < slot_.captured.size(); ++k) {
+      Input& input = inputs_[leaves_.size() + k];
+      input.storage = Access::body(slot_.captured[k])->storage;
+      input.used = Access::body(slot_.captured_on_device[k])->storage;
+      if (input.used != input.storage) input.used->retain();
+    }
+  }
+
+  void gather_leaf(std::size_t i) {
+    const Body& body = *Access::body(*leaves_[i].tensor);
+    if (body.content != Content::kBuffer) {
+      if (body.content == Content::kTemplate) refuse(fmt::format("`{}` is a template; expected a tensor with values", path(i)));
+      throw TraceError(slot_.function, fmt::format("`{}` belongs to a trace that has ended", path(i)), where_);
+    }
+    Input& input = inputs_[i];
+    input.storage = body.storage;
+    input.used = body.storage;
+    switch (slot_.consumes[i]) {
+      case Consumes::kNever: return;
+      case Consumes::kMarked: input.donated = true; break;
+      case Consumes::kWhenMoved:
+        // Nobody else can observe it: one handle, one tensor.
+        input.donated = leaves_[i].moved && body.refs.load(std::memory_order_acquire) == 1 &&
+                        !body.storage->is_shared() && body.storage->foreign_owner() == nullptr;
+        if (!input.donated && slot_.paired[i]) {
+          input.mode = InputMode::kProtected;
+          ++outcome_.protected_;
+        }
+        break;
+    }
+    if (input.donated) {
+      input.mode = InputMode::kDonated;
+      any_donated_ = true;
+    }
+  }
+
+  void check_donated() {
+    check_repeated();
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      Input& input = inputs_[i];
+      if (!input.donated) continue;
+      if (!input.storage->is_alive()) input.storage->throw_gone(slot_.function, where_);
+      if (const char* const owner = input.storage->foreign_owner())
+        refuse(fmt::format("`{}` cannot be donated: it is {}", path(i), owner));
+      if (input.storage->tensors() > 1) check_shared(i);
+    }
+  }
+
+  /// R13, R16: one buffer twice, at least once donated.
+  void check_repeated() const {
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      if (!inputs_[i].donated) continue;
+      for (std::size_t j = 0; j < count_; ++j)
+        if (j != i && inputs_[j].storage == inputs_[i].storage)
+          refuse(fmt::format("`{}` is donated and is the same buffer as `{}`; clone one of them",
+                             path(std::min(i, j)) == path(i) ? path(i) : path(i),
+                             path(j)));
+    }
+  }
+
+  /// R15: another tensor shares the memory.
+  void check_shared(std::size_t i) {
+    Input& input = inputs_[i];
+    if (slot_.policy == DonationPolicy::strict)
+      refuse(fmt::format("`{}` ({}) cannot be donated: it shares its memory with {} other "
+                         "tensor(s), such as one made by reshape or rename; clone it first",
+                         path(i), leaf_text(i), input.storage->tensors() - 1));
+    input.donated = false;
+    input.mode = slot_.paired[i] ? InputMode::kProtected : InputMode::kRead;
+    ++outcome_.copied;
+  }
+
+  std::string leaf_text(std::size_t i) const {
+    const Body& body = *Access::body(*leaves_[i].tensor);
+    return nx::to_string(body.type, body.dims);
+  }
+
+  /// Arguments on another device are copied to the executable's.
+  void transfer() {
+    const detail::DeviceId device = slot_.compiler->device();
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      Input& input = inputs_[i];
+      if (input.storage->device() == device) continue;
+      const Body& body = *Access::body(*leaves_[i].tensor);
+      const detail::HostRead read(Access::with_mark(*leaves_[i].tensor, false), "jit");
+      input.used = slot_.compiler->from_host(read.data(), {body.type, body.dims});
+    }
+  }
+
+  /// Claims and leases in the order of addresses, so that two calls never wait for each other.
+  void take_all() {
+    if (!any_donated_) {
+      for (std::size_t i = 0; i < count_; ++i) take(i);
+      return;
+    }
+    InlineVector<std::uint32_t, 32> order(count_);
+    for (std::uint32_t i = 0; i < count_; ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::less<>()(inputs_[a].storage, inputs_[b].storage);
+    });
+    for (const std::uint32_t i : order) take(i);
+  }
+
+  void take(std::size_t i) {
+    Input& input = inputs_[i];
+    const Storage::Outcome outcome =
+        input.donated ? input.storage->try_claim() : input.storage->try_lease(Lease::kCall);
+    switch (outcome) {
+      case Storage::Outcome::kDone: input.held = true; return;
+      case Storage::Outcome::kLeased: refuse_leased(i);
+      default: input.storage->throw_gone(fmt::format("{}: `{}`", slot_.function, path(i)), where_);
+    }
+  }
+
+  [[noreturn]] void refuse_leased(std::size_t i) const {
+    const char* who = "";
+    switch (inputs_[i].storage->live_lease()) {
+      case Lease::kCall: who = "a call in flight on another thread reads it"; break;
+      case Lease::kSpan: who = "a host span of it is held"; break;
+      case Lease::kExport: who = "it is exported (to_pointer or DLPack)"; break;
+    }
+    refuse(fmt::format("`{}` cannot be donated: {}", path(i), who));
+  }
+
+  static void let_go(Input& input) {
+    if (input.donated) input.storage->abandon_claim();
+    else input.storage->end_lease(Lease::kCall);
+    input.held = false;
+  }
+
+  CallOutcome execute(std::span<Tensor* const> results,
+                      const std::shared_ptr<detail::CallRecord>& record) {
+    InlineVector<Storage*, 32> used(count_), made(slot_.results.size());
+    InlineVector<InputMode, 32> modes(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      used[i] = inputs_[i].used;
+      modes[i] = inputs_[i].mode;
+      if (inputs_[i].donated && slot_.keep_on_failure)
+        modes[i] = slot_.paired[i] ? InputMode::kProtected : InputMode::kRead;
+    }
+    if (!slot_.keep_on_failure) consume(record);
+    graph::CallFrame frame{used, modes, {made.data(), made.size()}};
+    try {
+      slot_.executable->run(frame);
+    } catch (...) {
+      if (record) record->failed.store(true, std::memory_order_release);
+      for (std::size_t i = 0; i < count_; ++i)
+        if (inputs_[i].donated && !inputs_[i].held) inputs_[i].storage->free_memory();
+      throw;
+    }
+    if (slot_.keep_on_failure) consume(record);
+    for (std::size_t i = 0; i < count_; ++i)
+      if (inputs_[i].donated) inputs_[i].storage->free_memory();
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const JitSlot::Result& r = slot_.results[k];
+      *results[k] = Access::make_buffer(r.type, r.dims, made[k],
+                                        r.labels.has_value() ? Access::body(r.labels)->labels
+                                                             : nullptr);
+    }
+    outcome_.aliased = frame.aliased;
+    outcome_.freed = frame.freed;
+    outcome_.copied += frame.copied;
+    return outcome_;
+  }
+
+  /// From here on the donated buffers are gone for everyone (R7).
+  void consume(const std::shared_ptr<detail::CallRecord>& record) {
+    if (!any_donated_) return;
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      if (!inputs_[i].donated) continue;
+      inputs_[i].storage->consume(record, static_cast<std::uint32_t>(i));
+      inputs_[i].held = false;
+    }
+  }
+
+  JitSlot& slot_;
+  std::span<const detail::JitLeaf> leaves_;
+  std::uint64_t number_;
+  SourceLocation where_;
+  InlineVector<Input, 16> inputs_;
+  std::size_t count_ = 0;
+  bool any_donated_ = false;
+  CallOutcome outcome_;
+};
+
+}  // namespace
+
+CallOutcome call_slot(JitSlot& slot, std::span<const detail::JitLeaf> leaves,
+                      std::span<Tensor* const> results, std::uint64_t call, SourceLocation where) {
+  return Call(slot, leaves, call, where).run(results);
+}
+
+}  // namespace nx::runtime
