@@ -1,0 +1,20 @@
+// The cast between element types.
+#pragma once
+
+#include "graph/op_row.h"
+
+namespace nx::ops {
+
+struct ConvertAttrs {
+  DType type = DType::f32;
+  template <class F>
+  static void fields(F&& f) {
+    f("type", &ConvertAttrs::type);
+  }
+};
+extern const graph::OpRow kConvert;
+
+/// The tensor in another element type (graph level: keeps no labels); itself when it has it.
+Tensor convert_to(const Tensor& x, DType type);
+
+}  // namespace nx::ops
