@@ -61,14 +61,14 @@ struct Max {
   template <class T>
   static T one(T a, T b) { return a >= b || a != a ? a : b; }
   template <class V>
-  static V many(V a, V b) { return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::Ne(a, a)), a, b); }
+  static V many(V a, V b) { return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b); }
   template <class T> static constexpr bool kVector = std::is_floating_point_v<T>;
 };
 struct Min {
   template <class T>
   static T one(T a, T b) { return a <= b || a != a ? a : b; }
   template <class V>
-  static V many(V a, V b) { return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::Ne(a, a)), a, b); }
+  static V many(V a, V b) { return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::IsNaN(a)), a, b); }
   template <class T> static constexpr bool kVector = std::is_floating_point_v<T>;
 };
 struct And {
