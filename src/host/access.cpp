@@ -1,0 +1,146 @@
+// Composing views, and naming what a view is to a rows x columns space.
+#include "host/access.h"
+
+#include <algorithm>
+
+#include "nx/error.h"
+#include "transform/literal.h"
+
+namespace nx::host {
+
+using graph::TensorType;
+using kernels::StridedView;
+
+std::optional<Access> relabelled(const Access& input, const TensorType& type) {
+  if (input.in_order) return input;
+  Access result{input.source, false, {}};
+  if (!kernels::reshape_view(input.view, type.dims, result.view)) return std::nullopt;
+  return result;
+}
+
+namespace {
+
+bool is_row_major(const StridedView& view) {
+  const StridedView c = kernels::collapse(view);
+  return c.offset == 0 && (c.dims.empty() || (c.dims.size() == 1 && c.strides[0] == 1));
+}
+
+/// `outer` reads an array of `dims` whose own element (i0, …) is at `inner`.
+std::optional<StridedView> compose(const StridedView& outer, const Dims& dims,
+                                   const StridedView& inner) {
+  const Dims steps = kernels::row_major_strides(dims);
+  StridedView result{outer.dims, Dims(outer.dims.size()), inner.offset};
+  // The range of indices that is touched along each axis of the inner array.
+  Dims low(dims.size()), high(dims.size());
+  std::int64_t rest = outer.offset;
+  for (std::size_t a = 0; a < dims.size(); ++a) {
+    low[a] = high[a] = rest / steps[a];
+    rest %= steps[a];
+    result.offset += low[a] * inner.strides[a];
+  }
+  for (std::size_t i = 0; i < outer.dims.size(); ++i) {
+    const std::int64_t stride = outer.strides[i];
+    if (stride == 0 || outer.dims[i] == 1) continue;
+    std::size_t axis = dims.size();
+    for (std::size_t a = 0; a < dims.size() && axis == dims.size(); ++a)
+      if (dims[a] > 1 && stride % steps[a] == 0) axis = a;
+    if (axis == dims.size()) return std::nullopt;
+    const std::int64_t step = stride / steps[axis];
+    result.strides[i] = step * inner.strides[axis];
+    (step > 0 ? high : low)[axis] += step * (outer.dims[i] - 1);
+  }
+  for (std::size_t a = 0; a < dims.size(); ++a)
+    if (low[a] < 0 || high[a] >= dims[a]) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::optional<Access> viewed(const Access& input, const TensorType& input_type,
+                             const TensorType& type, const graph::ViewRule::View& view) {
+  StridedView outer{type.dims, view.strides, view.offset};
+  if (input_type.count() == 0 || type.count() == 0) {
+    // Nothing is read: any access will do.
+    if (type.count() == 0) return Access{input.source, false, {type.dims, Dims(type.dims.size()), 0}};
+  }
+  if (!input.in_order) {
+    const auto composed = compose(outer, input_type.dims, input.view);
+    if (!composed) return std::nullopt;
+    outer = *composed;
+    return Access{input.source, false, outer};
+  }
+  if (input_type.count() == type.count() && is_row_major(outer)) return input;
+  return Access{input.source, false, outer};
+}
+
+std::optional<kernels::Extent> extent_of(const StridedView& view, std::int64_t rows,
+                                         std::int64_t columns) {
+  const StridedView c = kernels::collapse(view);
+  if (c.dims.empty() || (c.dims.size() == 1 && c.strides[0] == 0)) return kernels::Extent::kScalar;
+  if (c.dims.size() == 1) {
+    if (c.strides[0] == 1) return kernels::Extent::kFull;
+    return std::nullopt;
+  }
+  if (c.dims.size() != 2 || c.dims[0] != rows || c.dims[1] != columns) return std::nullopt;
+  if (c.strides[0] == 1 && c.strides[1] == 0) return kernels::Extent::kPerRow;
+  if (c.strides[0] == 0 && c.strides[1] == 1) return kernels::Extent::kPerColumn;
+  return std::nullopt;
+}
+
+std::int64_t natural_columns(const StridedView& view) {
+  const StridedView c = kernels::collapse(view);
+  if (c.dims.size() != 2) return 0;
+  const bool fits = (c.strides[0] == 1 && c.strides[1] == 0) ||
+                    (c.strides[0] == 0 && c.strides[1] == 1);
+  return fits ? c.dims[1] : 0;
+}
+
+ReduceShape reduce_shape(const Dims& dims, const Dims& axes) {
+  ReduceShape shape;
+  bool rows = true, columns = true, kept_before = false, reduced_before = false;
+  for (std::size_t a = 0; a < dims.size(); ++a) {
+    const bool reduced =
+        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(a)) != axes.end();
+    (reduced ? shape.reduced : shape.kept) *= dims[a];
+    if (dims[a] == 1) continue;
+    if (reduced && kept_before) columns = false;
+    if (!reduced && reduced_before) rows = false;
+    (reduced ? reduced_before : kept_before) = true;
+  }
+  shape.form = shape.reduced == 0   ? ReduceForm::kEmpty
+               : shape.reduced == 1 ? ReduceForm::kNone
+               : rows               ? ReduceForm::kRows
+               : columns            ? ReduceForm::kColumns
+                                    : ReduceForm::kMixed;
+  return shape;
+}
+
+StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& axes) {
+  const Dims strides = operand.in_order ? kernels::row_major_strides(dims) : operand.view.strides;
+  StridedView view;
+  view.offset = operand.in_order ? 0 : operand.view.offset;
+  for (const bool take_reduced : {false, true})
+    for (std::size_t a = 0; a < dims.size(); ++a) {
+      const bool reduced =
+          std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(a)) != axes.end();
+      if (reduced != take_reduced) continue;
+      view.dims.push_back(dims[a]);
+      view.strides.push_back(strides[a]);
+    }
+  return view;
+}
+
+kernels::Reduction make_reduction(const graph::OpRow& row, const graph::ReduceRule& rule,
+                                  DType type) {
+  kernels::Reduction reduction;
+  reduction.combine = rule.combine(type);
+  reduction.row = rule.row(type);
+  if (reduction.combine == nullptr || reduction.row == nullptr)
+    throw UnsupportedError(row.name, "the host compiler has no kernel for " +
+                                         std::string(name_of(type)));
+  reduction.element = static_cast<std::uint32_t>(byte_size_of(type));
+  transform::write_number(rule.identity(type), type, reduction.identity.data());
+  return reduction;
+}
+
+}  // namespace nx::host

@@ -1,0 +1,290 @@
+// Running a tile program: tiles in units, units over threads, partial results in order.
+#include "kernels/tile_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/threads.h"
+#include "kernels/tile_program_layout.h"
+
+namespace nx::kernels {
+
+struct TileProgram::Call {
+  const void* const* in;
+  void* const* out;
+  std::byte* scratch;
+  KernelStatus* status;
+};
+
+namespace {
+
+constexpr std::size_t kMaxOperands = 16;
+
+std::byte* bytes_of(const void* p) noexcept {
+  return const_cast<std::byte*>(static_cast<const std::byte*>(p));
+}
+
+/// `acc = combine(acc, from)` over `count` elements.
+void combine_into(const Reduction& reduction, void* acc, const void* from,
+                  std::int64_t count) noexcept {
+  const void* const in[2] = {acc, from};
+  reduction.combine({in, acc, static_cast<std::size_t>(count), nullptr});
+}
+
+/// Each of `count` values `element` bytes wide `times` times over.
+void expand_rows(const std::byte* from, std::size_t element, std::int64_t count,
+                 std::int64_t times, std::byte* to) noexcept {
+  for (std::int64_t i = 0; i < count; ++i) {
+    fill_run(element, from, times, to);
+    from += element;
+    to += static_cast<std::int64_t>(element) * times;
+  }
+}
+
+}  // namespace
+
+void TileProgram::run(const void* const* in, void* const* out, void* scratch, int threads,
+                      KernelStatus* status) const noexcept {
+  alignas(64) std::byte small[kStackScratch];
+  if (scratch_bytes_ == 0) scratch = small;
+  const Call call{in, out, static_cast<std::byte*>(scratch), status};
+  if (arena_slots_ != 0) threads = std::min(threads, arena_slots_);
+  if (threads <= 1 || units_ == 1) {
+    run_units(call, 0, units_, 0);
+  } else {
+    parallel_for(units_, threads, [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+      run_units(call, begin, end, static_cast<int>(part));
+    });
+  }
+  if (has_partials_) end_program(call);
+}
+
+void TileProgram::run_units(const Call& call, std::int64_t begin, std::int64_t end,
+                            int thread) const noexcept {
+  if (arena_slots_ != 0) {
+    run_units_in(call, begin, end,
+                 call.scratch + arena_scratch_ + static_cast<std::size_t>(thread) * arena_bytes_);
+    return;
+  }
+  alignas(64) std::byte arena[kStackArena];
+  run_units_in(call, begin, end, arena);
+}
+
+std::int64_t TileProgram::tiles_of_unit(std::int64_t unit) const noexcept {
+  switch (unit_kind_) {
+    case Units::kRowChunks:
+      return std::min(kRowChunkTiles, tiles_per_row_ - (unit % row_chunks_) * kRowChunkTiles);
+    case Units::kColumnBlocks: return rows_;
+    case Units::kTiles: break;
+  }
+  return std::min(tiles_per_unit_, tiles_ - unit * tiles_per_unit_);
+}
+
+TileProgram::Tile TileProgram::tile_at(std::int64_t unit, std::int64_t index) const noexcept {
+  Tile tile;
+  tile.unit = unit;
+  std::int64_t block = 0;  // of columns
+  switch (unit_kind_) {
+    case Units::kRowChunks:
+      tile.row = unit / row_chunks_;
+      block = (unit % row_chunks_) * kRowChunkTiles + index;
+      break;
+    case Units::kColumnBlocks:
+      tile.row = index;
+      block = unit;
+      break;
+    case Units::kTiles:
+      index += unit * tiles_per_unit_;
+      if (tiles_per_row_ == 1) {
+        tile.row = index * tile_rows_;
+      } else {
+        tile.row = index / tiles_per_row_;
+        block = index % tiles_per_row_;
+      }
+  }
+  tile.rows = std::min(tile_rows_, rows_ - tile.row);
+  tile.column = block * tile_columns_;
+  tile.columns = std::min(tile_columns_, columns_ - tile.column);
+  tile.flat = tile.row * columns_ + tile.column;
+  tile.count = tile.rows * tile.columns;
+  return tile;
+}
+
+void TileProgram::run_units_in(const Call& call, std::int64_t begin, std::int64_t end,
+                               std::byte* arena) const noexcept {
+  std::byte* at[kMaxPlaces];
+  for (const Fixed& f : fixed_) at[f.place] = arena + f.offset;
+  run_prologue(call, at);
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    if (has_partials_) begin_unit(call, unit);
+    const std::int64_t tiles = tiles_of_unit(unit);
+    for (std::int64_t i = 0; i < tiles; ++i) {
+      const Tile tile = tile_at(unit, i);
+      const std::int64_t positions[4] = {tile.flat, tile.row, tile.column, 0};
+      for (const Moving& m : moving_)
+        at[m.place] = (m.output ? static_cast<std::byte*>(call.out[m.slot])
+                                : bytes_of(call.in[m.slot])) +
+                      (positions[static_cast<int>(m.extent)] + m.offset) * m.element;
+      run_tile(call, tile, at);
+    }
+    if (has_partials_) end_unit(call, unit);
+  }
+}
+
+void TileProgram::run_prologue(const Call& call, std::byte** at) const noexcept {
+  const std::int64_t rows = std::min(tile_rows_, rows_);
+  const std::int64_t full = rows * std::min(tile_columns_, columns_);
+  for (const Preset& preset : presets_) {
+    std::byte* const to = at[preset.place];
+    const std::int64_t count = preset.extent == Extent::kFull ? full : rows;
+    if (preset.kind == Preset::Kind::kConstant) {
+      fill_run(preset.element, constants_[preset.source].data(), count, to);
+      continue;
+    }
+    const std::byte* const from = bytes_of(call.in[preset.source]) + preset.offset * preset.element;
+    if (preset.kind == Preset::Kind::kScalar) {
+      fill_run(preset.element, from, count, to);
+    } else {
+      const std::size_t row = static_cast<std::size_t>(columns_) * preset.element;
+      for (std::int64_t r = 0; r < rows; ++r)
+        std::memcpy(to + static_cast<std::size_t>(r) * row, from, row);
+    }
+  }
+}
+
+void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) const noexcept {
+  for (const Op& op : body_) {
+    const std::uint32_t* const in = operands_.data() + op.first_operand;
+    const std::int64_t count = op.extent == Extent::kFull ? tile.count : tile.rows;
+    switch (op.kind) {
+      case OpKind::kApply: {
+        const void* pointers[kMaxOperands];
+        for (std::uint32_t k = 0; k < op.operands; ++k) pointers[k] = at[in[k]];
+        op.kernel({pointers, at[op.out], static_cast<std::size_t>(count), call.status});
+        break;
+      }
+      case OpKind::kLoadStrided: {
+        // The register stays as it is when the tile lies in one run: `in[0]` is its place.
+        const StridedInput& input = views_[op.extra];
+        const void* const base = call.in[input.slot];
+        const void* const run =
+            contiguous_run(input.view, op.element, base, tile.flat, tile.count);
+        at[op.out] = run ? bytes_of(run) : at[in[0]];
+        if (!run) gather_run(input.view, op.element, base, tile.flat, tile.count, at[op.out]);
+        break;
+      }
+      case OpKind::kGatherStrided: {
+        const StridedInput& input = views_[op.extra];
+        gather_run(input.view, op.element, call.in[input.slot], tile.flat, tile.count, at[op.out]);
+        break;
+      }
+      case OpKind::kGenerate:
+        generators_[op.extra]->fill(tile.flat, static_cast<std::size_t>(count), at[op.out]);
+        break;
+      case OpKind::kExpandRows:
+        expand_rows(at[in[0]], op.element, tile.rows, tile.columns, at[op.out]);
+        break;
+      case OpKind::kReduceRow: {
+        const Reduction& reduction = reductions_[op.extra].reduction;
+        const std::size_t element = op.element;
+        const std::size_t row = static_cast<std::size_t>(tile.columns) * element;
+        const std::byte* from = at[in[0]];
+        std::byte* to = at[op.out];
+        for (std::int64_t r = 0; r < tile.rows; ++r, from += row, to += element) {
+          std::memcpy(to, reduction.identity.data(), element);
+          reduction.row(from, static_cast<std::size_t>(tile.columns), to);
+        }
+        break;
+      }
+      case OpKind::kReduceLongRow: reduce_long_row(call, op, tile, at[in[0]]); break;
+      case OpKind::kReduceColumn: reduce_column(call, op, tile, at[in[0]]); break;
+      case OpKind::kCopy:
+        std::memcpy(at[op.out], at[in[0]], static_cast<std::size_t>(count) * op.element);
+        break;
+      default: break;
+    }
+  }
+}
+
+void TileProgram::reduce_long_row(const Call& call, const Op& op, const Tile& tile,
+                                  const std::byte* from) const noexcept {
+  const ReductionState& state = reductions_[op.extra];
+  // One chunk: the result is built where it belongs. Else chunk results wait in scratch.
+  std::byte* const acc =
+      row_chunks_ == 1
+          ? static_cast<std::byte*>(call.out[state.slot]) + tile.row * std::int64_t(op.element)
+          : call.scratch + state.scratch + static_cast<std::size_t>(tile.unit) * op.element;
+  if (tile.column % (kRowChunkTiles * tile_columns_) == 0)
+    std::memcpy(acc, state.reduction.identity.data(), op.element);
+  state.reduction.row(from, static_cast<std::size_t>(tile.columns), acc);
+}
+
+void TileProgram::reduce_column(const Call& call, const Op& op, const Tile& tile,
+                                const std::byte* from) const noexcept {
+  const ReductionState& state = reductions_[op.extra];
+  std::byte* const acc =
+      unit_kind_ == Units::kColumnBlocks
+          ? static_cast<std::byte*>(call.out[state.slot]) + tile.column * std::int64_t(op.element)
+          : call.scratch + state.scratch + static_cast<std::size_t>(tile.unit) * state.stride;
+  combine_into(state.reduction, acc, from, tile.count);
+}
+
+void TileProgram::begin_unit(const Call& call, std::int64_t unit) const noexcept {
+  for (const ReductionState& state : reductions_) {
+    if (!state.columns) continue;
+    const Reduction& reduction = state.reduction;
+    if (unit_kind_ == Units::kColumnBlocks) {
+      const std::int64_t column = unit * tile_columns_;
+      fill_run(reduction.element, reduction.identity.data(),
+               std::min(tile_columns_, columns_ - column),
+               static_cast<std::byte*>(call.out[state.slot]) +
+                   column * std::int64_t(reduction.element));
+    } else {
+      fill_run(reduction.element, reduction.identity.data(),
+               std::min(tile_rows_, rows_) * columns_,
+               call.scratch + state.scratch + static_cast<std::size_t>(unit) * state.stride);
+    }
+  }
+}
+
+void TileProgram::end_unit(const Call& call, std::int64_t unit) const noexcept {
+  if (unit_kind_ == Units::kColumnBlocks) return;
+  for (const ReductionState& state : reductions_) {
+    if (!state.columns) continue;
+    // The rows of the accumulating tile are folded in halves.
+    std::byte* const acc =
+        call.scratch + state.scratch + static_cast<std::size_t>(unit) * state.stride;
+    const std::int64_t row = columns_ * std::int64_t(state.reduction.element);
+    for (std::int64_t rows = std::min(tile_rows_, rows_); rows > 1;) {
+      const std::int64_t half = (rows + 1) / 2;
+      combine_into(state.reduction, acc, acc + half * row, (rows - half) * columns_);
+      rows = half;
+    }
+  }
+}
+
+void TileProgram::end_program(const Call& call) const noexcept {
+  for (const ReductionState& state : reductions_) {
+    const Reduction& reduction = state.reduction;
+    std::byte* const partial = call.scratch + state.scratch;
+    if (state.columns && unit_kind_ != Units::kColumnBlocks) {
+      for (std::int64_t unit = 1; unit < units_; ++unit)
+        combine_into(reduction, partial, partial + static_cast<std::size_t>(unit) * state.stride,
+                     columns_);
+      std::memcpy(call.out[state.slot], partial,
+                  static_cast<std::size_t>(columns_) * reduction.element);
+    } else if (state.long_rows && row_chunks_ > 1) {
+      const std::size_t element = reduction.element;
+      for (std::int64_t row = 0; row < rows_; ++row) {
+        const std::byte* from = partial + static_cast<std::size_t>(row * row_chunks_) * element;
+        std::byte* const to =
+            static_cast<std::byte*>(call.out[state.slot]) + row * std::int64_t(element);
+        std::memcpy(to, from, element);
+        for (std::int64_t chunk = 1; chunk < row_chunks_; ++chunk)
+          combine_into(reduction, to, from + static_cast<std::size_t>(chunk) * element, 1);
+      }
+    }
+  }
+}
+
+}  // namespace nx::kernels
