@@ -110,6 +110,8 @@ OpenTrace::OpenTrace(std::string function)
 OpenTrace::~OpenTrace() {
   open_trace = outer_;
   trace_->close();
+  // What a failed trace recorded goes now: attributes may hold handles, and these the trace.
+  trace_->graph() = Graph();
   trace_->release();
 }
 

@@ -13,7 +13,7 @@
 #include "graph/trace.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
-#include "ops/movement.h"
+#include "ops/labels.h"
 
 namespace nx {
 namespace transform {
@@ -42,22 +42,11 @@ bool has_axis(const VectorAxes& axes, Name name) {
                      [&](const VectorAxis& axis) { return axis.name == name; });
 }
 
-/// The leaf seen under the vectorised axes of the loss that it lacks, put before its own.
-Tensor with_vector_axes(const Tensor& leaf, const VectorAxes& wanted) {
-  const TensorType type = graph::type_of(leaf, "grad");
-  VectorAxes axes;
-  Dims dims, kept;
-  const VectorAxes own = leaf.vectorized_axes();
-  for (const VectorAxis& axis : wanted)
-    if (!has_axis(own, axis.name)) axes.push_back(axis);
-  for (const VectorAxis& axis : axes) dims.push_back(axis.size);
-  for (std::size_t i = 0; i < type.dims.size(); ++i) {
-    kept.push_back(static_cast<std::int64_t>(axes.size() + i));
-    dims.push_back(type.dims[i]);
-  }
-  for (const VectorAxis& axis : own) axes.push_back(axis);
-  const Tensor plain = Access::with_labels(leaf, {}, {});
-  const Tensor wide = ops::broadcast_dims(plain, dims, kept);
+/// The leaf repeated along the vectorised axes of the loss that it lacks.
+Tensor with_vector_axes(const Tensor& leaf, VectorAxes axes) {
+  for (const VectorAxis& own : leaf.vectorized_axes())
+    if (!has_axis(axes, own.name)) axes.push_back(own);
+  const Tensor wide = ops::align_vector_axes(leaf, axes, 0, true);
   return Access::with_labels(wide, leaf.names(), std::move(axes));
 }
 
