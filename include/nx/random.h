@@ -1,0 +1,67 @@
+// layer: ops
+// Random numbers from explicit keys (threefry2x32): the same key gives the same numbers, on every
+// machine and compiler, and every function also returns the key to go on with.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "nx/config.h"
+#include "nx/tensor.h"
+
+namespace nx::random {
+
+/// The key of a seed: u32[2].
+NX_API Tensor key(const Operand& seed);
+
+struct SplitOptions {
+  std::int64_t parts = 2;
+  template <class F>
+  static void fields(F&& f) {
+    f("parts", &SplitOptions::parts);
+  }
+};
+/// `parts` independent keys: u32[parts, 2].
+NX_API Tensor split(const Tensor& key, const SplitOptions& options = {});
+/// The key mixed with a number, such as a step's.
+NX_API Tensor fold_in(const Tensor& key, const Operand& data);
+
+struct DrawOptions {
+  Dims shape;
+  DType type = DType::f32;
+  Names names;
+  template <class F>
+  static void fields(F&& f) {
+    f("shape", &DrawOptions::shape);
+    f("type", &DrawOptions::type);
+    f("names", &DrawOptions::names);
+  }
+};
+using UniformOptions = DrawOptions;
+using NormalOptions = DrawOptions;
+/// Values in [0, 1), or in [min, max), and the next key.
+NX_API std::pair<Tensor, Tensor> uniform(const Tensor& key, const UniformOptions& options = {});
+NX_API std::pair<Tensor, Tensor> uniform(const Tensor& key, const Operand& min, const Operand& max,
+                                         const UniformOptions& options = {});
+/// Normally distributed values of that mean and standard deviation, and the next key.
+NX_API std::pair<Tensor, Tensor> normal(const Tensor& key, const NormalOptions& options = {});
+NX_API std::pair<Tensor, Tensor> normal(const Tensor& key, const Operand& mean,
+                                        const Operand& standard_deviation,
+                                        const NormalOptions& options = {});
+
+struct RandintOptions {
+  Dims shape;
+  DType type = DType::s32;
+  Names names;
+  template <class F>
+  static void fields(F&& f) {
+    f("shape", &RandintOptions::shape);
+    f("type", &RandintOptions::type);
+    f("names", &RandintOptions::names);
+  }
+};
+/// Integers in [min, max), and the next key.
+NX_API std::pair<Tensor, Tensor> randint(const Tensor& key, const Operand& min, const Operand& max,
+                                         const RandintOptions& options = {});
+
+}  // namespace nx::random
