@@ -1,0 +1,120 @@
+// The row of iota, and scalars and constants for the rules of all families.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "graph/dispatch.h"
+#include "graph/trace.h"
+#include "ops/creation.h"
+#include "ops/elementwise.h"
+#include "ops/movement.h"
+
+namespace nx::ops {
+namespace {
+
+using graph::Attrs;
+using graph::LowerCall;
+using graph::Tensors;
+using graph::TensorType;
+using graph::TensorTypes;
+using graph::VectorizeCall;
+
+TensorTypes infer_iota(std::span<const TensorType>, const Attrs& attrs) {
+  const auto& [type, dims, axis] = attrs.as<IotaAttrs>();
+  element_count(dims);
+  if (axis < -1 || axis >= static_cast<std::int64_t>(dims.size()))
+    throw ShapeError("iota", fmt::format("axis {} is out of range for {}", axis, to_string(dims)));
+  return {{type, dims}};
+}
+
+// It has no operands: the same values serve every lane.
+Tensors vectorize_iota(const VectorizeCall&) { return {}; }
+
+std::vector<stablehlo::Value> lower_iota(const LowerCall& call) {
+  const auto& [type, dims, axis] = call.attrs.as<IotaAttrs>();
+  if (axis >= 0)
+    return {call.writer.op("iota", {}, {type, dims}, fmt::format("iota_dimension = {} : i64", axis))};
+  const stablehlo::Value flat =
+      call.writer.op("iota", {}, {type, {element_count(dims)}}, "iota_dimension = 0 : i64");
+  return {call.writer.reshape(flat, dims)};
+}
+
+void fill_iota(const TensorType& out, const Attrs& attrs, std::int64_t first, std::size_t count,
+               void* to) {
+  const std::int64_t axis = attrs.as<IotaAttrs>().axis;
+  std::int64_t inner = 1, size = out.count();
+  if (axis >= 0) {
+    size = out.dims[static_cast<std::size_t>(axis)];
+    for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < out.dims.size(); ++i)
+      inner *= out.dims[i];
+  }
+  const int bits = bits_of(out.type);
+  visit_element(out.type, [&](auto element) {
+    using T = decltype(element);
+    T* const values = static_cast<T*>(to);
+    std::int64_t index = first / inner % size, within = first % inner;
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        if (bits >= 8) {
+          values[i] = static_cast<T>(index);
+        } else if (is_unsigned(out.type)) {
+          values[i] = static_cast<T>(index & ((1 << bits) - 1));
+        } else {
+          const std::int64_t wrapped = index & ((1 << bits) - 1);
+          values[i] = static_cast<T>(wrapped >> (bits - 1) ? wrapped - (1 << bits) : wrapped);
+        }
+      } else if constexpr (std::is_same_v<T, double> || sizeof(T) == 16) {
+        values[i] = T(static_cast<double>(index));
+      } else {
+        values[i] = T(static_cast<float>(index));
+      }
+      if (++within == inner) {
+        within = 0;
+        if (++index == size) index = 0;
+      }
+    }
+  });
+}
+
+/// The number as the element type can hold it, so that equal constants have equal attributes.
+Number as_element(const Number& number, DType type) {
+  alignas(16) unsigned char bytes[16];
+  write_number(number, type, bytes);
+  return visit_element(type, [&](auto element) -> Number {
+    std::memcpy(&element, bytes, sizeof element);
+    if constexpr (std::is_class_v<decltype(element)> && sizeof(element) <= 2)
+      return Number(static_cast<float>(element));
+    else
+      return Number(element);
+  });
+}
+
+}  // namespace
+
+const graph::OpRow kIota{
+    .name = "iota",
+    .infer = infer_iota,
+    .gradient = graph::Gradient(graph::zero_gradient_rule),
+    .vectorize = vectorize_iota,
+    .lower = lower_iota,
+    .host = graph::HostRule(graph::GenerateRule{fill_iota}),
+};
+
+Tensor scalar(const Number& value, DType type) {
+  if (graph::Trace* const trace = graph::current_trace())
+    return trace->literal(as_element(value, type), type);
+  detail::Storage* const storage = graph::dispatch().allocate(byte_size_of(type));
+  write_number(value, type, storage->data());
+  return detail::Access::make_buffer(type, {}, storage);
+}
+
+Tensor full_dims(const Number& value, DType type, const Dims& dims) {
+  return broadcast_dims(scalar(value, type), dims, {});
+}
+
+Tensor iota_along(DType type, Dims dims, std::int64_t axis) {
+  return graph::emit(kIota, std::span<const Tensor>(),
+                     Attrs::of(IotaAttrs{type, std::move(dims), axis}), {});
+}
+
+}  // namespace nx::ops
