@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t align_up(std::size_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
+/// Values up to this size lie together in the workspace, which stays in the cache; larger ones go
+/// to results' buffers first.
+constexpr std::size_t kSmall = 8 * 1024;
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
 class Placer {
@@ -131,7 +134,7 @@ std::size_t Placer::find_offset(ValueIndex v, std::size_t arena, std::size_t cap
 void Placer::place(ValueIndex v) {
   PlannedValue& value = plan_.values[v];
   for (const std::size_t output : by_size_) {
-    if (plan_.output_bytes[output] < value.bytes) continue;
+    if (value.bytes <= kSmall || plan_.output_bytes[output] < value.bytes) continue;
     const std::size_t offset = find_offset(v, output, plan_.output_bytes[output]);
     if (offset == kNowhere) continue;
     value.at = {plan_.output_block(output), offset};

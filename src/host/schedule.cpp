@@ -2,7 +2,7 @@
 // before the step that writes the output; where that cannot be, the output is computed elsewhere
 // and copied when the leaf is free.
 #include <algorithm>
-#include <queue>
+#include <functional>
 
 #include "host/plan.h"
 
@@ -39,12 +39,14 @@ class Scheduler {
   bool reaches(int from, int to) const;
   void serve(const graph::DonationPair& pair);
   void go_through_copy(ValueIndex value, std::size_t output);
+  std::int64_t growth(int s) const;
   void apply_order();
 
   Plan& plan_;
   std::vector<std::vector<int>> after_;    // by step: steps that must come later
   std::vector<int> maker_;                 // by value
   std::vector<std::vector<int>> readers_;  // by value
+  std::vector<bool> done_;
 };
 
 bool Scheduler::reaches(int from, int to) const {
@@ -102,20 +104,50 @@ void Scheduler::serve(const graph::DonationPair& pair) {
   for (const int reader : readers_[leaf]) add_edge(reader, maker);
 }
 
+/// Bytes that a step needs beyond those of operands nobody reads after it. Results with a home of
+/// their own need none.
+std::int64_t Scheduler::growth(int s) const {
+  std::int64_t bytes = 0;
+  for (const ValueIndex value : plan_.steps[s].out)
+    if (plan_.values[value].output < 0)
+      bytes += static_cast<std::int64_t>(plan_.values[value].bytes);
+  for (const ValueIndex value : plan_.steps[s].in) {
+    const auto& readers = readers_[value];
+    const bool is_last = std::all_of(readers.begin(), readers.end(),
+                                     [&](int reader) { return reader == s || done_[reader]; });
+    if (is_last && maker_[value] >= 0 && plan_.values[value].output < 0)
+      bytes -= static_cast<std::int64_t>(plan_.values[value].bytes);
+  }
+  return bytes;
+}
+
+/// In the order of the fusion, but a step that needs next to no memory (an update that ends a
+/// gradient's life) runs as soon as it can.
 void Scheduler::apply_order() {
+  constexpr std::int64_t kNextToNone = 1024;
+  constexpr std::size_t kLookAhead = 64;
   const int count = static_cast<int>(plan_.steps.size());
   std::vector<int> waits(count, 0), order;
   for (const auto& list : after_)
     for (const int s : list) ++waits[s];
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int s = 0; s < count; ++s)
-    if (waits[s] == 0) ready.push(s);
+  done_.assign(count, false);
+  std::vector<int> ready;  // descending, so that the first is at the back
+  for (int s = count; s-- > 0;)
+    if (waits[s] == 0) ready.push_back(s);
   while (!ready.empty()) {
-    const int s = ready.top();
-    ready.pop();
+    auto chosen = ready.end() - 1;
+    for (std::size_t i = 0; i < std::min(kLookAhead, ready.size()); ++i)
+      if (growth(*(ready.end() - 1 - i)) <= kNextToNone) {
+        chosen = ready.end() - 1 - static_cast<std::ptrdiff_t>(i);
+        break;
+      }
+    const int s = *chosen;
+    ready.erase(chosen);
     order.push_back(s);
+    done_[s] = true;
     for (const int next : after_[s])
-      if (--waits[next] == 0) ready.push(next);
+      if (--waits[next] == 0)
+        ready.insert(std::upper_bound(ready.begin(), ready.end(), next, std::greater<>()), next);
   }
   std::vector<PlannedStep> steps;
   for (const int s : order) steps.push_back(std::move(plan_.steps[s]));
