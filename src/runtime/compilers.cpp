@@ -10,18 +10,14 @@
 
 #include "host/compiler.h"
 #include "nx/jit.h"
-#if __has_include("xla/xla_compiler.h")
 #include "xla/xla_compiler.h"
-#endif
 
 namespace nx::runtime {
 namespace {
 
 std::unique_ptr<graph::Compiler> make(const std::string& name, const std::string& plugin) {
   if (name == "host") return std::make_unique<host::HostCompiler>();
-#if __has_include("xla/xla_compiler.h")
   if (name == "xla") return xla::make_xla_compiler(plugin);
-#endif
   throw ArgumentError("compiler", fmt::format("unknown compiler; expected host or xla, got {}", name));
 }
 

@@ -1,0 +1,164 @@
+// Parameters, the walk over live nodes, and results.
+#include "xla/emitter.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "graph/op_row.h"
+
+namespace nx::xla {
+namespace {
+
+using graph::DonationPair;
+using graph::Edge;
+using graph::Graph;
+using graph::Node;
+using graph::NodeIndex;
+using graph::TensorType;
+using stablehlo::Value;
+
+stablehlo::Type text_type(const TensorType& type) { return {type.type, type.dims, false}; }
+
+/// A name that MLIR takes as a symbol without quotes.
+std::string symbol_of(const std::string& name) {
+  std::string symbol;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    symbol += plain ? c : '_';
+  }
+  if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0])) != 0)
+    symbol = "f" + symbol;
+  return symbol;
+}
+
+class Emitter {
+ public:
+  Emitter(const Graph& graph, std::span<const DonationPair> pairs)
+      : graph_(graph), pairs_(pairs), live_(graph::live_nodes(graph)) {}
+
+  std::string run() {
+    check_pairs();
+    values_.resize(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.parameters.size(); ++i) {
+      const NodeIndex node = graph_.parameters[i].node;
+      values_[node] = {{fmt::format("%arg{}", i), text_type(graph_.nodes[node].type())}};
+    }
+    for (NodeIndex i = 0; i < graph_.nodes.size(); ++i)
+      if (live_[i] && !graph_.nodes[i].row->is(graph::kParameter)) lower(i);
+    std::vector<Value> results;
+    for (std::uint32_t o = 0; o < graph_.outputs.size(); ++o) results.push_back(result(o));
+    return assemble(results);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw InternalError(graph_.name, what); }
+
+  void check_pairs() const {
+    std::vector<bool> taken(graph_.outputs.size()), given(graph_.parameters.size());
+    for (const DonationPair& pair : pairs_) {
+      if (pair.parameter >= given.size() || pair.output >= taken.size())
+        fail(fmt::format("donation pair ({}, {}) names no parameter or output", pair.parameter,
+                         pair.output));
+      if (given[pair.parameter] || taken[pair.output])
+        fail(fmt::format("donation pair ({}, {}) uses a leaf or an output twice", pair.parameter,
+                         pair.output));
+      given[pair.parameter] = taken[pair.output] = true;
+      const TensorType& leaf = graph_.nodes[graph_.parameters[pair.parameter].node].type();
+      const TensorType& output = graph_.type(graph_.outputs[pair.output].edge);
+      if (!can_alias(leaf, output))
+        fail(fmt::format("donation pair ({}, {}): {} cannot be written over {}", pair.parameter,
+                         pair.output, graph::to_string(output), graph::to_string(leaf)));
+    }
+  }
+
+  void lower(NodeIndex index) {
+    const Node& node = graph_.nodes[index];
+    std::vector<Value> in;
+    graph::TensorTypes in_types;
+    for (const Edge edge : node.inputs) {
+      in.push_back(values_[edge.node][edge.output]);
+      in_types.push_back(graph_.type(edge));
+    }
+    std::vector<Value> out = (*node.row->lower)({writer_, in, in_types, node.outputs, node.attrs});
+    if (out.size() != node.outputs.size())
+      fail(fmt::format("the lowering of {} gives {} results; expected {}", node.row->name,
+                       out.size(), node.outputs.size()));
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      // Predicates are i1 inside a lowering and u8 on every edge.
+      if (out[k].type.predicate) out[k] = writer_.from_predicate(out[k], node.outputs[k].type);
+      if (TensorType{out[k].type.type, out[k].type.dims} != node.outputs[k])
+        fail(fmt::format("the lowering of {} gives {}; expected {}", node.row->name,
+                         stablehlo::to_string(out[k].type), graph::to_string(node.outputs[k])));
+    }
+    values_[index] = std::move(out);
+  }
+
+  /// An output, in the type and dims of the leaf whose memory it takes over.
+  Value result(std::uint32_t output) {
+    const Edge edge = graph_.outputs[output].edge;
+    Value value = values_[edge.node][edge.output];
+    const TensorType& wanted = emitted_type(graph_, pairs_, output);
+    if (value.type.type != wanted.type)
+      value = writer_.op("bitcast_convert", {value}, {wanted.type, value.type.dims, false});
+    return writer_.reshape(value, wanted.dims);
+  }
+
+  std::string parameters() const {
+    std::string text;
+    for (std::uint32_t i = 0; i < graph_.parameters.size(); ++i) {
+      const TensorType& type = graph_.nodes[graph_.parameters[i].node].type();
+      text += fmt::format("{}%arg{}: {}", i ? ", " : "", i, stablehlo::to_string(text_type(type)));
+      for (const DonationPair& pair : pairs_)
+        if (pair.parameter == i)
+          text += fmt::format(" {{tf.aliasing_output = {} : i32}}", pair.output);
+    }
+    return text;
+  }
+
+  std::string assemble(const std::vector<Value>& results) const {
+    std::string names, types;
+    for (const Value& value : results) {
+      if (!names.empty()) {
+        names += ", ";
+        types += ", ";
+      }
+      names += value.name;
+      types += stablehlo::to_string(value.type);
+    }
+    std::string text = fmt::format("module @{} {{\n  func.func public @main({}) -> ({}) {{\n",
+                                   symbol_of(graph_.name), parameters(), types);
+    text += writer_.text();
+    text += fmt::format("    \"func.return\"({}) : ({}) -> ()\n  }}\n}}\n", names, types);
+    return text;
+  }
+
+  const Graph& graph_;
+  std::span<const DonationPair> pairs_;
+  std::vector<bool> live_;
+  stablehlo::Writer writer_;
+  std::vector<std::vector<Value>> values_;  // by node
+};
+
+}  // namespace
+
+bool can_alias(const TensorType& leaf, const TensorType& output) noexcept {
+  if (leaf.count() != output.count() || leaf.count() == 0) return false;
+  if (leaf.type == output.type) return true;
+  // A transfer extends the sign by the device's type, so types below a byte are never relabelled.
+  return bits_of(leaf.type) == bits_of(output.type) && !is_subbyte(leaf.type) &&
+         !is_complex(leaf.type) && !is_complex(output.type);
+}
+
+const TensorType& emitted_type(const Graph& graph, std::span<const DonationPair> pairs,
+                               std::uint32_t output) {
+  for (const DonationPair& pair : pairs)
+    if (pair.output == output) return graph.nodes[graph.parameters[pair.parameter].node].type();
+  return graph.type(graph.outputs[output].edge);
+}
+
+std::string emit_module(const Graph& graph, std::span<const DonationPair> pairs) {
+  return Emitter(graph, pairs).run();
+}
+
+}  // namespace nx::xla

@@ -1,0 +1,174 @@
+// One call. What is donated is asked by address before it and after it; nothing is allocated but
+// the results' storages.
+#include "xla/xla_executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/ledger.h"
+#include "nx/error.h"
+#include "xla/xla_storage.h"
+
+namespace nx::xla {
+namespace {
+
+using detail::Storage;
+using graph::CallFrame;
+using graph::DonationPair;
+using graph::InputMode;
+
+// The plugin's own structures and machine code, which it does not report, for each program.
+constexpr std::size_t kProgramBytes = std::size_t{48} << 10;
+
+const XlaStorage& storage_at(const CallFrame& frame, std::size_t input) noexcept {
+  return static_cast<const XlaStorage&>(*frame.inputs[input]);
+}
+XlaStorage& mutable_storage_at(const CallFrame& frame, std::size_t input) noexcept {
+  return static_cast<XlaStorage&>(*frame.inputs[input]);
+}
+
+/// Places for results, on the stack when they are few.
+class Results {
+ public:
+  explicit Results(std::size_t count) : count_(count) {
+    if (count > few_.size()) many_.resize(count);
+  }
+  std::span<Buffer> span() noexcept {
+    return {count_ > few_.size() ? many_.data() : few_.data(), count_};
+  }
+
+ private:
+  std::size_t count_;
+  std::array<Buffer, 16> few_;
+  std::vector<Buffer> many_;
+};
+
+std::string text_of(std::span<const DonationPair> pairs) {
+  std::string text;
+  for (const DonationPair& pair : pairs)
+    text += fmt::format("{}{} -> {}", text.empty() ? "" : ", ", pair.parameter, pair.output);
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+XlaExecutable::XlaExecutable(Parts parts) : parts_(std::move(parts)) {
+  check_alias_table();
+  paired_.resize(parts_.parameters);
+  for (const DonationPair& pair : parts_.pairs) paired_[pair.parameter] = true;
+  const MemoryStats stats = parts_.program.memory();
+  memory_ = {stats.arguments, stats.results, stats.aliased, stats.temporaries};
+  own_bytes_ = sizeof *this + parts_.stablehlo.size() + stats.code + kProgramBytes;
+}
+
+void XlaExecutable::check_alias_table() const {
+  std::vector<DonationPair> made;
+  for (const Alias& alias : parts_.program.alias_table())
+    made.push_back({alias.parameter, alias.output});
+  std::vector<DonationPair> asked = parts_.pairs;
+  const auto by_output = [](const DonationPair& a, const DonationPair& b) {
+    return a.output < b.output;
+  };
+  std::sort(asked.begin(), asked.end(), by_output);
+  const bool same = std::equal(asked.begin(), asked.end(), made.begin(), made.end(),
+                               [](const DonationPair& a, const DonationPair& b) {
+                                 return a.parameter == b.parameter && a.output == b.output;
+                               });
+  if (!same)
+    throw InternalError(parts_.function,
+                        fmt::format("the plugin aliases other leaves than it was asked to; "
+                                    "expected {}, got {} (leaf -> result)",
+                                    text_of(asked), text_of(made)));
+}
+
+void XlaExecutable::refuse_foreign(std::size_t input) const {
+  throw InternalError(parts_.function,
+                      fmt::format("argument {} lies on another device than the program", input));
+}
+
+void XlaExecutable::run(CallFrame& frame) const {
+  const std::size_t count = frame.inputs.size();
+  InlineVector<PJRT_Buffer*, 32> arguments(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (frame.inputs[i]->device() != parts_.device) [[unlikely]]
+      refuse_foreign(i);
+    arguments[i] = storage_at(frame, i).buffer().handle();
+  }
+  InlineVector<std::int64_t, 32> protected_inputs;
+  InlineVector<const void*, 16> addresses;  // of donated leaves with a partner, in order of pairs
+  for (const DonationPair& pair : parts_.pairs) {
+    const bool donated = frame.modes[pair.parameter] == InputMode::kDonated;
+    if (!donated) protected_inputs.push_back(pair.parameter);
+    addresses.push_back(donated ? storage_at(frame, pair.parameter).identity() : nullptr);
+  }
+  Results results(parts_.output_bytes.size());
+  const std::span<Buffer> made = results.span();
+  try {
+    xla::run(parts_.program, arguments, made,
+             {.protected_inputs = protected_inputs, .completion = parts_.completion});
+    account_leaves(frame, made, addresses, !protected_inputs.empty());
+  } catch (const BackendError& error) {
+    throw BackendError(parts_.function, error.what());
+  }
+
+  std::size_t o = 0;
+  try {
+    for (; o < made.size(); ++o)
+      frame.outputs[o] = new XlaStorage(parts_.device, parts_.output_bytes[o], std::move(made[o]));
+  } catch (...) {
+    while (o-- > 0) std::exchange(frame.outputs[o], nullptr)->release();
+    throw;
+  }
+  // Temporaries are the plugin's; the ledger sees them as a workspace that is gone again.
+  if (memory_.temporaries != 0) {
+    detail::Ledger& ledger = detail::ledger_of(kPlatform);
+    ledger.add(memory_.temporaries);
+    ledger.remove(memory_.temporaries);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (frame.modes[i] != InputMode::kDonated || paired_[i]) continue;
+    mutable_storage_at(frame, i).free_memory();
+    ++frame.freed;
+  }
+}
+
+/// Every leaf that was to be taken over is asked whether it is gone, and its partner whether it
+/// lies where the leaf lay.
+void XlaExecutable::account_leaves(CallFrame& frame, std::span<const Buffer> results,
+                                   InlineVector<const void*, 16>& addresses,
+                                   bool any_protected) const {
+  for (std::size_t k = 0; k < parts_.pairs.size(); ++k) {
+    const DonationPair& pair = parts_.pairs[k];
+    if (addresses[k] == nullptr) {
+      ++frame.copied;
+      continue;
+    }
+    XlaStorage& leaf = mutable_storage_at(frame, pair.parameter);
+    if (!leaf.buffer().is_deleted()) {
+      // A plugin may only be able to protect all leaves or none; the runtime then frees the rest.
+      if (!any_protected)
+        throw InternalError(parts_.function,
+                            fmt::format("the plugin copied donated argument {} instead of writing "
+                                        "over it: somebody else holds a reference to its buffer",
+                                        pair.parameter));
+      ++frame.copied;
+      continue;
+    }
+    leaf.give_up();
+    const bool taken_over = results[pair.output].device_pointer() == addresses[k];
+    ++(taken_over ? frame.aliased : frame.copied);
+  }
+}
+
+std::string XlaExecutable::to_string() const {
+  return fmt::format(
+      "{}// bytes: arguments {}, results {}, aliased {}, temporaries {}\n"
+      "// aliased (leaf -> result): {}\n",
+      parts_.stablehlo, memory_.arguments, memory_.results, memory_.aliased, memory_.temporaries,
+      text_of(parts_.pairs));
+}
+
+}  // namespace nx::xla
