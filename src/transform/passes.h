@@ -13,7 +13,7 @@ namespace nx::transform {
 graph::Graph optimize(const graph::Graph& graph);
 
 /// Applies every row's own `simplify` rule, evaluates nodes whose operands are known numbers, and
-/// moves elementwise work before broadcasts.
+/// moves elementwise work before broadcasts and reshapes.
 graph::Graph simplify(graph::Graph graph);
 /// Common subexpressions: one node for equal row, attributes and operands.
 graph::Graph merge_equal_nodes(graph::Graph graph);

@@ -48,8 +48,9 @@ class Rewriter {
 graph::Graph simplify_once(graph::Graph graph, bool& changed);
 
 // The rules, a file each.
-Tensor apply_row_rule(Rewriter& rewriter, const graph::Node& node);   // simplify.cpp
-Tensor fold_constant(Rewriter& rewriter, const graph::Node& node);    // fold_constants.cpp
-Tensor sink_broadcast(Rewriter& rewriter, const graph::Node& node);   // sink_broadcasts.cpp
+Tensor apply_row_rule(Rewriter& rewriter, const graph::Node& node);            // simplify.cpp
+Tensor fold_constant(Rewriter& rewriter, const graph::Node& node);             // fold_constants.cpp
+Tensor sink_view(Rewriter& rewriter, const graph::Node& node);                 // sink_views.cpp
+Tensor broadcast_before_reshape(Rewriter& rewriter, const graph::Node& node);  // sink_views.cpp
 
 }  // namespace nx::transform

@@ -1,5 +1,5 @@
-// Algebraic simplification: every row's own rule, constant folding, and broadcasts moved behind
-// the work on their operands.
+// Algebraic simplification: every row's own rule, constant folding, and views moved behind the
+// work on their operands.
 #include "transform/passes.h"
 #include "transform/rewrite.h"
 
@@ -12,7 +12,8 @@ Tensor apply_row_rule(Rewriter& rewriter, const graph::Node& node) {
 }
 
 graph::Graph simplify_once(graph::Graph graph, bool& changed) {
-  static constexpr RewriteRule kRules[] = {fold_constant, apply_row_rule, sink_broadcast};
+  static constexpr RewriteRule kRules[] = {fold_constant, apply_row_rule, sink_view,
+                                            broadcast_before_reshape};
   Rewriter rewriter(std::move(graph));
   graph::Graph result = rewriter.run(kRules);
   changed = rewriter.changed();
