@@ -42,7 +42,8 @@ struct Leaf {
 /// The gradients, one for each leaf. May call `trace` twice (vectorised axes).
 NX_API std::vector<Tensor> differentiate(std::span<const Leaf> leaves, void* context,
                                          TraceValue trace, SourceLocation where);
-NX_API Tensor number_leaf(const Number& number);
+NX_API Tensor number_leaf(const Number& number);    // f32
+NX_API Tensor number_tensor(const Number& number);  // s32 or f32, as jit's arguments
 
 template <class T>
 inline constexpr bool is_pair_v = false;
@@ -74,12 +75,19 @@ const Tensor* loss_of(const Value& value) {
   }
 }
 
-/// {value, gradient} of `function` at `argument`.
-template <bool kAux, class F, Container T, class... Rest>
-auto value_and_gradient(const F& function, SourceLocation where, const T& argument, Rest&... rest) {
-  auto point = differentiable(argument);
-  using Point = decltype(point);
-  using Value = std::remove_cvref_t<std::invoke_result_t<const F&, Point, Rest&...>>;
+template <class T>
+decltype(auto) number_as_tensor(const T& argument) {
+  if constexpr (PlainNumber<T>) {
+    return number_tensor(Number(argument));
+  } else {
+    return (argument);
+  }
+}
+
+/// {value, gradient} of `function` at `point`.
+template <bool kAux, class F, class Point, class... Rest>
+auto differentiate_at(const F& function, SourceLocation where, Point point, const Rest&... rest) {
+  using Value = std::remove_cvref_t<std::invoke_result_t<const F&, Point, const Rest&...>>;
   static_assert(Container<Value>, "the function must return a tensor, or std::pair(loss, aux)");
 
   std::vector<Leaf> leaves;
@@ -107,6 +115,18 @@ auto value_and_gradient(const F& function, SourceLocation where, const T& argume
   std::size_t i = 0;
   for_each_leaf(point, [&](Tensor& leaf) { leaf = gradients[i++]; });
   return std::pair<Value, Point>(std::move(*value), std::move(point));
+}
+
+/// The same, with numbers as tensors where the function does not take them as they are.
+template <bool kAux, class F, class T, class... Rest>
+auto value_and_gradient(const F& function, SourceLocation where, const T& argument,
+                        const Rest&... rest) {
+  auto point = differentiable(argument);
+  if constexpr (std::is_invocable_v<const F&, decltype(point), const Rest&...>) {
+    return differentiate_at<kAux>(function, where, std::move(point), rest...);
+  } else {
+    return differentiate_at<kAux>(function, where, std::move(point), number_as_tensor(rest)...);
+  }
 }
 
 }  // namespace detail
