@@ -3,7 +3,7 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "nx/config.h"
 #include "nx/tensor.h"
@@ -44,7 +44,7 @@ NX_API Tensor any(const Operand& x, const AnyOptions& options = {});
 struct ArgmaxOptions {
   std::optional<Axis> axis;  ///< Without it the flat index.
   bool keep_axis = false;
-  std::string_view tie_break = "low";  ///< "low": the first of equal elements, "high": the last
+  std::string tie_break = "low";  ///< "low": the first of equal elements, "high": the last
   DType type = DType::s32;
   template <class F>
   static void fields(F&& f) {

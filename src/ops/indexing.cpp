@@ -1,0 +1,173 @@
+// Public functions that read and write at indices.
+#include "nx/indexing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/trace.h"
+#include "ops/arithmetic.h"
+#include "ops/elementwise.h"
+#include "ops/indexing.h"
+#include "ops/labels.h"
+#include "ops/movement.h"
+#include "ops/operand.h"
+
+namespace nx {
+
+using ops::GatherAttrs;
+using ops::Plain;
+using ops::plain_operand;
+using ops::with_labels;
+
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+void check_indices(std::string_view operation, const Plain& indices) {
+  if (!is_integer(indices.tensor.type()))
+    throw DTypeError(operation, fmt::format("indices must be integers, got {}",
+                                            name_of(indices.tensor.type())), indices.where);
+}
+
+/// All of them in the same lanes (nothing happens when none is vectorised).
+void align(std::string_view operation, std::initializer_list<Plain*> list) {
+  std::vector<Tensor> labelled;
+  bool any = false;
+  for (const Plain* plain : list) {
+    any = any || plain->lead > 0;
+    labelled.push_back(with_labels(plain->tensor, {}, plain->vector_axes));
+  }
+  if (!any) return;
+  const VectorAxes axes = ops::merge_vector_axes(operation, labelled, (*list.begin())->where);
+  std::size_t i = 0;
+  for (Plain* const plain : list) {
+    plain->tensor = ops::align_vector_axes(labelled[i++], axes, 0, true);
+    plain->vector_axes = axes;
+    plain->lead = static_cast<int>(axes.size());
+  }
+}
+
+/// `axes` as given, else the first as many as the last axis of the indices lists.
+Dims listed_axes(std::string_view operation, const Plain& x, const Plain& indices,
+                 const Axes& axes) {
+  if (indices.rank() < 1)
+    throw ShapeError(operation, "indices must have at least one axis", indices.where);
+  if (axes.is_given()) {
+    const Dims given = axes.resolve(operation, x.rank(), x.names);
+    if (!std::is_sorted(given.begin(), given.end()))
+      throw ArgumentError(operation, fmt::format("axes must ascend, got {}", to_string(given)),
+                          x.where);
+    return given;
+  }
+  const std::int64_t count = indices.dims().back();
+  if (count > x.rank() || count < 1)
+    throw ShapeError(operation, fmt::format("the last axis of the indices lists positions; "
+                                            "expected 1 to {}, got {}", x.rank(), count),
+                     indices.where);
+  return ops::iota_dims(at(count));
+}
+
+Tensor scatter(std::string_view name, const graph::OpRow& row, const Operand& operand,
+               const Operand& index_operand, const Operand& update_operand, const Axes& axes) {
+  Plain x = plain_operand(name, operand), indices = plain_operand(name, index_operand);
+  Plain updates = plain_operand(name, update_operand);
+  check_indices(name, indices);
+  const Dims own = listed_axes(name, x, indices, axes);
+  const Operand both[] = {operand, update_operand};
+  const DType type = ops::merge_operand_types(both);
+  align(name, {&x, &indices, &updates});
+  return with_labels(ops::scatter_dims(row, as_type(x.tensor, type), indices.tensor,
+                                       as_type(updates.tensor, type), {own, x.lead, 0}),
+                     x.names, x.vector_axes);
+}
+
+}  // namespace
+
+Tensor take(const Operand& operand, const Operand& index_operand, const TakeOptions& options) {
+  Plain x = plain_operand("take", operand), indices = plain_operand("take", index_operand);
+  check_indices("take", indices);
+  if (x.rank() == 0) throw ShapeError("take", "the tensor must have at least one axis", x.where);
+  const int axis = options.axis.resolve("take", x.rank(), x.names);
+  const Dims index_dims = indices.dims();
+  Names names;
+  if (!x.names.empty() || !indices.names.empty()) {
+    const auto named = [](const Plain& p) {
+      return p.names.empty() ? Names(at(p.rank())) : p.names;
+    };
+    names = named(x);
+    names.erase(names.begin() + axis);
+    const Names inner = named(indices);
+    names.insert(names.begin() + axis, inner.begin(), inner.end());
+  }
+  GatherAttrs attrs{{axis}, 0, axis};
+  if (indices.lead > 0) {
+    align("take", {&x, &indices});
+    attrs.batch = x.lead;
+  } else {  // the tensor's lanes are axes like any other
+    attrs = {{axis + x.lead}, 0, axis + x.lead};
+  }
+  Dims listed = ops::dims_of(indices.tensor);
+  listed.push_back(1);
+  return with_labels(ops::gather_dims(x.tensor, ops::reshape_dims(indices.tensor, listed), attrs),
+                     names, x.vector_axes);
+}
+
+Tensor take_along_axis(const Operand& operand, const Operand& index_operand,
+                       const TakeAlongAxisOptions& options) {
+  Plain x = plain_operand("take_along_axis", operand);
+  Plain indices = plain_operand("take_along_axis", index_operand);
+  check_indices("take_along_axis", indices);
+  const int axis = options.axis.resolve("take_along_axis", x.rank(), x.names);
+  const Dims dims = x.dims(), index_dims = indices.dims();
+  bool fits = dims.size() == index_dims.size();
+  for (std::size_t i = 0; fits && i < dims.size(); ++i)
+    fits = static_cast<int>(i) == axis || dims[i] == index_dims[i];
+  if (!fits)
+    throw ShapeError("take_along_axis",
+                     fmt::format("indices must have the tensor's sizes but on axis {}; expected "
+                                 "{}, got {}", axis, to_string(dims), to_string(index_dims)),
+                     x.where);
+  align("take_along_axis", {&x, &indices});
+  // The axis last: then all others are batch axes.
+  const int last = x.lead + x.rank() - 1;
+  Dims order = ops::iota_dims(at(last) + 1), back = order;
+  order.erase(order.begin() + x.lead + axis);
+  order.push_back(x.lead + axis);
+  for (std::size_t i = 0; i < order.size(); ++i) back[at(order[i])] = static_cast<std::int64_t>(i);
+  const Tensor moved = ops::transpose_dims(indices.tensor, order);
+  Dims listed = ops::dims_of(moved);
+  listed.push_back(1);
+  const Tensor taken = ops::gather_dims(ops::transpose_dims(x.tensor, order),
+                                        ops::reshape_dims(moved, listed), {{0}, last, 0});
+  return with_labels(ops::transpose_dims(taken, back), x.names, x.vector_axes);
+}
+
+Tensor gather(const Operand& operand, const Operand& index_operand, const GatherOptions& options) {
+  Plain x = plain_operand("gather", operand), indices = plain_operand("gather", index_operand);
+  check_indices("gather", indices);
+  const Dims axes = listed_axes("gather", x, indices, options.axes);
+  Names names;
+  if (!x.names.empty() || !indices.names.empty()) {
+    names = indices.names.empty() ? Names(at(indices.rank())) : indices.names;
+    names.pop_back();
+    for (std::int64_t i = 0; i < x.rank(); ++i)
+      if (std::find(axes.begin(), axes.end(), i) == axes.end())
+        names.push_back(x.names.empty() ? Name() : x.names[at(i)]);
+  }
+  align("gather", {&x, &indices});
+  return with_labels(ops::gather_dims(x.tensor, indices.tensor, {axes, x.lead, 0}), names,
+                     x.vector_axes);
+}
+
+Tensor indexed_add(const Operand& x, const Operand& indices, const Operand& updates,
+                   const IndexedAddOptions& options) {
+  return scatter("indexed_add", ops::kIndexedAdd, x, indices, updates, options.axes);
+}
+
+Tensor indexed_put(const Operand& x, const Operand& indices, const Operand& updates,
+                   const IndexedPutOptions& options) {
+  return scatter("indexed_put", ops::kIndexedPut, x, indices, updates, options.axes);
+}
+
+}  // namespace nx
