@@ -61,7 +61,8 @@ std::optional<Access> viewed(const Access& input, const TensorType& input_type,
   StridedView outer{type.dims, view.strides, view.offset};
   if (input_type.count() == 0 || type.count() == 0) {
     // Nothing is read: any access will do.
-    if (type.count() == 0) return Access{input.source, false, {type.dims, Dims(type.dims.size()), 0}};
+    if (type.count() == 0)
+      return Access{input.source, false, {type.dims, Dims(type.dims.size()), 0}};
   }
   if (!input.in_order) {
     const auto composed = compose(outer, input_type.dims, input.view);
@@ -90,8 +91,8 @@ std::optional<kernels::Extent> extent_of(const StridedView& view, std::int64_t r
 std::int64_t natural_columns(const StridedView& view) {
   const StridedView c = kernels::collapse(view);
   if (c.dims.size() != 2) return 0;
-  const bool fits = (c.strides[0] == 1 && c.strides[1] == 0) ||
-                    (c.strides[0] == 0 && c.strides[1] == 1);
+  const bool fits =
+      (c.strides[0] == 1 && c.strides[1] == 0) || (c.strides[0] == 0 && c.strides[1] == 1);
   return fits ? c.dims[1] : 0;
 }
 
@@ -136,8 +137,8 @@ kernels::Reduction make_reduction(const graph::OpRow& row, const graph::ReduceRu
   reduction.combine = rule.combine(type);
   reduction.row = rule.row(type);
   if (reduction.combine == nullptr || reduction.row == nullptr)
-    throw UnsupportedError(row.name, "the host compiler has no kernel for " +
-                                         std::string(name_of(type)));
+    throw UnsupportedError(row.name,
+                           "the host compiler has no kernel for " + std::string(name_of(type)));
   reduction.element = static_cast<std::uint32_t>(byte_size_of(type));
   transform::write_number(rule.identity(type), type, reduction.identity.data());
   return reduction;

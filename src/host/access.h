@@ -13,9 +13,9 @@
 namespace nx::host {
 
 struct Access {
-  graph::Edge source;            // a value with memory or in a loop, a literal, a generated value
-  bool in_order = true;          // flat position i of the edge is flat position i of the source
-  kernels::StridedView view;     // else
+  graph::Edge source;         // a value with memory or in a loop, a literal, a generated value
+  bool in_order = true;       // flat position i of the edge is flat position i of the source
+  kernels::StridedView view;  // else
 };
 
 /// The access to `type` when `input` (of `input_type`) is put under other dims; nothing when

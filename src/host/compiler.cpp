@@ -8,9 +8,9 @@
 
 namespace nx::host {
 
-std::unique_ptr<graph::Executable> HostCompiler::compile(
-    const graph::Graph& graph, std::span<const graph::DonationPair> pairs,
-    const graph::CompileOptions&) const {
+std::unique_ptr<graph::Executable> HostCompiler::compile(const graph::Graph& graph,
+                                                         std::span<const graph::DonationPair> pairs,
+                                                         const graph::CompileOptions&) const {
   return std::make_unique<HostExecutable>(graph, make_plan(graph, pairs));
 }
 

@@ -16,7 +16,8 @@ class Describer {
   std::string run() {
     const graph::MemoryUse& m = plan_.memory;
     std::string text = fmt::format(
-        "host program `{}`: {} steps, arguments {} B, results {} B, aliased {} B, temporaries {} B\n",
+        "host program `{}`: {} steps, arguments {} B, results {} B, aliased {} B, temporaries {} "
+        "B\n",
         graph_.name, plan_.steps.size(), m.arguments, m.results, m.aliased, m.temporaries);
     for (const graph::DonationPair& pair : plan_.pairs)
       text += fmt::format("  result {} `{}` takes over `{}`\n", pair.output,
@@ -25,11 +26,9 @@ class Describer {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const PlannedStep& step = plan_.steps[s];
       text += fmt::format("  {:3}: ", s);
-      for (std::size_t o = 0; o < step.out.size(); ++o)
-        text += (o ? ", " : "") + result(step, o);
+      for (std::size_t o = 0; o < step.out.size(); ++o) text += (o ? ", " : "") + result(step, o);
       text += " = " + what(step, loop);
-      for (std::size_t i = 0; i < step.in.size(); ++i)
-        text += (i ? ", " : "(") + value(step.in[i]);
+      for (std::size_t i = 0; i < step.in.size(); ++i) text += (i ? ", " : "(") + value(step.in[i]);
       text += step.in.empty() ? "()" : ")";
       if (step.scratch >= 0) text += " scratch " + value(static_cast<ValueIndex>(step.scratch));
       text += "\n";
@@ -41,10 +40,7 @@ class Describer {
   std::string what(const PlannedStep& step, std::size_t& loop) {
     switch (step.kind) {
       case StepKind::kCopy: return "copy";
-      case StepKind::kKernel: {
-        const auto n = plan_.values[step.out[0]].edge.node;
-        return std::string(graph_.nodes[n].row->name);
-      }
+      case StepKind::kKernel: return std::string(graph_.nodes[step.nodes[0]].row->name);
       case StepKind::kLoop: break;
     }
     const kernels::TileProgram& program = programs_[loop++];
@@ -70,11 +66,12 @@ class Describer {
     std::string text = value(step.out[slot]) + ": " + graph::to_string(graph_.type(out.edge));
     for (const ValueIndex in : step.in) {
       const PlannedValue& from = plan_.values[in];
-      const bool paired = from.at.block < plan_.pair_of_parameter.size() &&
-                          plan_.pair_of_parameter[from.at.block] >= 0 &&
-                          plan_.output_block(static_cast<std::size_t>(
-                              plan_.pair_of_parameter[from.at.block])) == out.at.block &&
-                          out.at.offset == 0;
+      const bool paired =
+          from.at.block < plan_.pair_of_parameter.size() &&
+          plan_.pair_of_parameter[from.at.block] >= 0 &&
+          plan_.output_block(static_cast<std::size_t>(plan_.pair_of_parameter[from.at.block])) ==
+              out.at.block &&
+          out.at.offset == 0;
       if (from.at == out.at || paired) return text + " in place";
     }
     return text;

@@ -38,15 +38,13 @@ StridedView repeated(const Dims& dims, const Dims& to) {
   const Dims own = kernels::row_major_strides(dims);
   StridedView view{to, Dims(to.size()), 0};
   const std::size_t shift = to.size() - dims.size();
-  for (std::size_t a = 0; a < dims.size(); ++a)
-    view.strides[shift + a] = dims[a] == 1 ? 0 : own[a];
+  for (std::size_t a = 0; a < dims.size(); ++a) view.strides[shift + a] = dims[a] == 1 ? 0 : own[a];
   return kernels::collapse(view);
 }
 
 /// Positions [begin, end), a tile at a time.
 void run_tiles(kernels::TileKernel kernel, std::span<const Operand> operands, std::int64_t begin,
-               std::int64_t end, std::size_t out_element, std::byte* out,
-               KernelStatus* status) {
+               std::int64_t end, std::size_t out_element, std::byte* out, KernelStatus* status) {
   constexpr std::int64_t kTile = kernels::kTileElements / 2;
   alignas(64) std::byte buffers[kMaxOperands][kTile * 16];
   const void* in[kMaxOperands];
@@ -74,8 +72,7 @@ void run_tiles(kernels::TileKernel kernel, std::span<const Operand> operands, st
       } else if (operand.kind == Operand::Kind::kStrided) {
         const void* const run =
             kernels::contiguous_run(operand.view, operand.element, operand.data, at, count);
-        if (run)
-          in[k] = run;
+        if (run) in[k] = run;
         else
           kernels::gather_run(operand.view, operand.element, operand.data, at, count, buffers[k]);
       }
@@ -89,8 +86,8 @@ void run_tiles(kernels::TileKernel kernel, std::span<const Operand> operands, st
   std::string names;
   for (const EagerInput& input : in)
     names += (names.empty() ? "" : ", ") + std::string(name_of(input.type));
-  throw UnsupportedError(row.name, fmt::format("the host compiler has no kernel for {} -> {}",
-                                               names, name_of(out)));
+  throw UnsupportedError(
+      row.name, fmt::format("the host compiler has no kernel for {} -> {}", names, name_of(out)));
 }
 
 int team(double cost_us) {
@@ -113,8 +110,7 @@ void run_prepared(const OpRow& row, std::span<const EagerInput> in, const graph:
   const int threads = team(prepared->cost_us());
   if (prepared->kernel != nullptr)
     prepared->kernel->run({from.data(), to.data(), memory, status, threads});
-  else
-    prepared->program.run(from.data(), to.data(), memory, threads, status);
+  else prepared->program.run(from.data(), to.data(), memory, threads, status);
   if (scratch != nullptr) scratch->release();
 }
 
@@ -137,20 +133,20 @@ void run_reduce(const OpRow& row, const graph::ReduceRule& rule, const EagerInpu
 
 void run_view(const graph::ViewRule& rule, const EagerInput& in, const graph::Attrs& attrs,
               const EagerOutput& out) {
-  const graph::ViewRule::View view =
-      rule.view({in.type, in.dims}, {out.type, out.dims}, attrs);
+  const graph::ViewRule::View view = rule.view({in.type, in.dims}, {out.type, out.dims}, attrs);
   const std::size_t element = byte_size_of(out.type);
   const kernels::StridedCopy copy(element, out.dims, kernels::row_major_strides(out.dims),
                                   view.strides);
-  copy.run(out.data,
-           static_cast<const std::byte*>(in.data) + view.offset * static_cast<std::int64_t>(element),
-           team(copy.cost_us()));
+  copy.run(
+      out.data,
+      static_cast<const std::byte*>(in.data) + view.offset * static_cast<std::int64_t>(element),
+      team(copy.cost_us()));
 }
 
 }  // namespace
 
-void run_eager_elementwise(const OpRow& row, std::span<const EagerInput> in,
-                           const EagerOutput& out, KernelStatus* status) {
+void run_eager_elementwise(const OpRow& row, std::span<const EagerInput> in, const EagerOutput& out,
+                           KernelStatus* status) {
   const auto& rule = *row.host_as<graph::ElementwiseRule>();
   InlineVector<DType, kMaxOperands> types;
   for (const EagerInput& input : in) types.push_back(input.type);
@@ -181,17 +177,15 @@ void run_eager_elementwise(const OpRow& row, std::span<const EagerInput> in,
   const int threads = team(static_cast<double>(count) * (rule.cost_ns + 0.1) / 1e3);
   if (threads == 1) return run_tiles(kernel, all, 0, count, element, to, status);
   constexpr std::int64_t kChunk = 4096;
-  kernels::parallel_for((count + kChunk - 1) / kChunk, threads,
-                        [&](std::int64_t begin, std::int64_t end) {
-                          run_tiles(kernel, all, begin * kChunk, std::min(end * kChunk, count),
-                                    element, to, status);
-                        });
+  kernels::parallel_for(
+      (count + kChunk - 1) / kChunk, threads, [&](std::int64_t begin, std::int64_t end) {
+        run_tiles(kernel, all, begin * kChunk, std::min(end * kChunk, count), element, to, status);
+      });
 }
 
 void run_eager(const OpRow& row, std::span<const EagerInput> in, const graph::Attrs& attrs,
                std::span<const EagerOutput> out, KernelStatus* status) {
-  if (row.host_as<graph::ElementwiseRule>())
-    return run_eager_elementwise(row, in, out[0], status);
+  if (row.host_as<graph::ElementwiseRule>()) return run_eager_elementwise(row, in, out[0], status);
   if (const auto* rule = row.host_as<graph::ViewRule>())
     return run_view(*rule, in[0], attrs, out[0]);
   if (const auto* rule = row.host_as<graph::ReduceRule>())

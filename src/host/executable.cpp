@@ -33,11 +33,26 @@ std::vector<kernels::SlotAlias> aliases_of(const PlannedStep& step, const Plan& 
   return aliases;
 }
 
+constexpr double kCopiedBytesPerUs = 8e3;
+
+void copy_bytes(void* to, const void* from, std::size_t bytes, int threads) {
+  constexpr std::size_t kPart = 64 * 1024;
+  const auto parts = static_cast<std::int64_t>((bytes + kPart - 1) / kPart);
+  kernels::parallel_for(parts, threads, [&](std::int64_t begin, std::int64_t end) {
+    const std::size_t first = static_cast<std::size_t>(begin) * kPart;
+    std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                std::min(static_cast<std::size_t>(end) * kPart, bytes) - first);
+  });
+}
+
 }  // namespace
 
 HostExecutable::HostExecutable(const graph::Graph& graph, Plan plan)
-    : pair_of_output_(plan.pair_of_output), output_bytes_(plan.output_bytes),
-      pairs_(plan.pairs), workspace_(plan.workspace), memory_(plan.memory) {
+    : pair_of_output_(plan.pair_of_output),
+      output_bytes_(plan.output_bytes),
+      pairs_(plan.pairs),
+      workspace_(plan.workspace),
+      memory_(plan.memory) {
   for (const PlannedStep& planned : plan.steps)
     if (planned.kind == StepKind::kLoop)
       programs_.push_back(planned.loop.builder.finish(aliases_of(planned, plan)));
@@ -66,6 +81,7 @@ HostExecutable::HostExecutable(const graph::Graph& graph, Plan plan)
         break;
       case StepKind::kCopy:
         step.bytes = plan.values[planned.in[0]].bytes;
+        step.cost_us = static_cast<double>(step.bytes) / kCopiedBytesPerUs;
         break;
     }
     step.may_be_parallel = step.cost_us >= kernels::kParallelAboveUs;
@@ -160,8 +176,7 @@ void HostExecutable::run(CallFrame& frame) const {
     }
   }
   run_steps(frame, blocks.data());
-  for (const Free& leaf : frees_)
-    frame.freed += frame.modes[leaf.parameter] == InputMode::kDonated;
+  for (const Free& leaf : frees_) frame.freed += frame.modes[leaf.parameter] == InputMode::kDonated;
   buffers.kept = true;
 }
 
@@ -205,7 +220,7 @@ void HostExecutable::run_step(const Step& step, std::byte* const* blocks, int th
       kernels_[step.index]->run({pointers.data(), out, scratch, nullptr, team});
       break;
     case StepKind::kCopy:
-      if (pointers[0] != out[0] && step.bytes != 0) std::memcpy(out[0], pointers[0], step.bytes);
+      if (pointers[0] != out[0]) copy_bytes(out[0], pointers[0], step.bytes, team);
       break;
   }
 }

@@ -27,15 +27,15 @@ class HostExecutable final : public graph::Executable {
   struct Step {
     StepKind kind = StepKind::kCopy;
     std::uint32_t inputs = 0, outputs = 0;
-    std::uint32_t first = 0;     // of its locations: inputs, outputs, scratch
-    std::uint32_t index = 0;     // of its program or kernel
+    std::uint32_t first = 0;  // of its locations: inputs, outputs, scratch
+    std::uint32_t index = 0;  // of its program or kernel
     bool has_scratch = false;
     bool may_be_parallel = false;
     double cost_us = 0;
-    std::size_t bytes = 0;       // of a copy
+    std::size_t bytes = 0;  // of a copy
   };
   struct Free {
-    int after;                   // step, -1: before the first
+    int after;  // step, -1: before the first
     std::uint32_t parameter;
   };
   struct Buffers;
@@ -48,7 +48,7 @@ class HostExecutable final : public graph::Executable {
   std::vector<Location> locations_;
   std::vector<kernels::TileProgram> programs_;
   std::vector<std::unique_ptr<kernels::PreparedKernel>> kernels_;
-  std::vector<Free> frees_;                   // of leaves without a partner, in order
+  std::vector<Free> frees_;  // of leaves without a partner, in order
   std::vector<std::int32_t> pair_of_output_;
   std::vector<std::size_t> output_bytes_;
   std::vector<graph::DonationPair> pairs_;

@@ -4,7 +4,7 @@
 #include "host/fuse.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "nx/error.h"
 
@@ -67,6 +67,7 @@ class Fuser {
 
   std::vector<int> candidates(NodeIndex n, std::int64_t count);
   Role role_in(int step, std::int64_t count);
+  bool is_usable_inside(const Access& access, const Loop& loop, Role role) const;
   bool is_available(const Access& access, int step, Role role);
   bool operands_fit(NodeIndex n, int step, Role role);
   bool is_ready(NodeIndex n, int step);
@@ -80,15 +81,16 @@ class Fuser {
   const Graph& graph_;
   std::vector<bool> live_;
   Fusion fusion_;
-  std::vector<Loop> loops_;                // kernels too: a step with one node
-  std::vector<std::vector<int>> loads_;    // by node: loops that read its array in order
+  std::vector<Loop> loops_;              // kernels too: a step with one node
+  std::vector<std::vector<int>> loads_;  // by node: loops that read its array in order
   std::int64_t next_position_ = 0;
 };
 
 void Fuser::visit(NodeIndex n) {
   const Node& node = graph_.nodes[n];
   FusedNode& fused = fusion_.nodes[n];
-  for (std::uint32_t o = 0; o < node.outputs.size(); ++o) fused.results.push_back({{n, o}, true, {}});
+  for (std::uint32_t o = 0; o < node.outputs.size(); ++o)
+    fused.results.push_back({{n, o}, true, {}});
   if (node.row->host_as<graph::StructuralRule>() || is_generated(n)) return;
   if (node.row->host_as<graph::ViewRule>() || node.row->host_as<graph::RelabelRule>())
     return look_through(n);
@@ -134,10 +136,8 @@ void Fuser::need_array(Edge edge) {
   const NodeIndex source = access.source.node;
   const bool has_array =
       fusion_.nodes[source].step >= 0 || graph_.nodes[source].row->is(graph::kParameter);
-  if (!access.in_order)
-    place_copy(edge.node);
-  else if (!has_array)
-    place_copy(source);
+  if (!access.in_order) place_copy(edge.node);
+  else if (!has_array) place_copy(source);
 }
 
 Role Fuser::role_in(int step, std::int64_t count) {
@@ -147,17 +147,19 @@ Role Fuser::role_in(int step, std::int64_t count) {
   return Role::kNone;
 }
 
-/// Whether a loop can use this operand in a node of `role`, wherever it comes from.
-bool Fuser::is_available(const Access& access, int step, Role role) {
-  const Loop& loop = loops_[step];
+/// Whether a node of `role` can use a value of its own loop through this access.
+bool Fuser::is_usable_inside(const Access& access, const Loop& loop, Role role) const {
   const FusedNode& source = fusion_.nodes[access.source.node];
-  if (source.step >= 0 && find(source.step) == step) {
-    if (source.role == Role::kFinal) return false;
-    if (access.in_order) return source.role == role;
-    if (role != Role::kFull || source.role != Role::kPerRow) return false;
-    const auto extent = extent_of(access.view, rows(loop), loop.step.columns);
-    return extent == Extent::kPerRow || (extent == Extent::kScalar && rows(loop) == 1);
-  }
+  if (source.role == Role::kFinal) return false;
+  if (access.in_order) return source.role == role;
+  if (role != Role::kFull || source.role != Role::kPerRow) return false;
+  const auto extent = extent_of(access.view, rows(loop), loop.step.columns);
+  return extent == Extent::kPerRow || (extent == Extent::kScalar && rows(loop) == 1);
+}
+
+/// Whether a node of `role` in the loop can use this operand, wherever it comes from.
+bool Fuser::is_available(const Access& access, int step, Role role) {
+  if (step_of(access.source.node) == step) return is_usable_inside(access, loops_[step], role);
   if (role == Role::kFull || access.in_order) return true;
   return extent_of(access.view, 0, 0) == Extent::kScalar;
 }
@@ -165,7 +167,8 @@ bool Fuser::is_available(const Access& access, int step, Role role) {
 bool Fuser::operands_fit(NodeIndex n, int step, Role role) {
   for (const Access& access : fusion_.nodes[n].operands) {
     if (!is_available(access, step, role)) return false;
-    if (role == Role::kPerRow && is_generated(access.source.node) && step_of(access.source.node) < 0)
+    if (role == Role::kPerRow && is_generated(access.source.node) &&
+        step_of(access.source.node) < 0)
       return false;
   }
   return true;
@@ -202,27 +205,15 @@ bool Fuser::try_merge(int from, int into) {
     if (r != from && r != into && loops_[r].position <= b.position) return false;
   }
   // What `into` reads of `from` becomes a value of the same loop.
-  const std::int64_t columns = std::max(a.step.columns, b.step.columns);
-  const std::int64_t before = b.step.columns;
-  b.step.columns = columns;
+  const std::int64_t before =
+      std::exchange(b.step.columns, std::max(a.step.columns, b.step.columns));
   for (const NodeIndex n : b.step.nodes)
-    for (const Access& access : fusion_.nodes[n].operands) {
-      if (step_of(access.source.node) != from) continue;
-      const FusedNode& source = fusion_.nodes[access.source.node];
-      const Role role = operand_role(fusion_.nodes[n]);
-      bool fits = source.role != Role::kFinal;
-      if (fits && access.in_order) {
-        fits = source.role == role;
-      } else if (fits) {
-        const auto extent = extent_of(access.view, rows(b), columns);
-        fits = role == Role::kFull && source.role == Role::kPerRow &&
-               (extent == Extent::kPerRow || (extent == Extent::kScalar && rows(b) == 1));
-      }
-      if (!fits) {
+    for (const Access& access : fusion_.nodes[n].operands)
+      if (step_of(access.source.node) == from &&
+          !is_usable_inside(access, b, operand_role(fusion_.nodes[n]))) {
         b.step.columns = before;
         return false;
       }
-    }
   b.step.nodes.insert(b.step.nodes.end(), a.step.nodes.begin(), a.step.nodes.end());
   b.weight += a.weight;
   b.reduces_columns |= a.reduces_columns;
@@ -338,8 +329,7 @@ void Fuser::visit_reduce(NodeIndex n) {
   }
   fused.reduces = true;
   const std::int64_t count = shape.kept * shape.reduced;
-  const std::int64_t columns =
-      shape.form == ReduceForm::kColumns ? shape.kept : shape.reduced;
+  const std::int64_t columns = shape.form == ReduceForm::kColumns ? shape.kept : shape.reduced;
   const bool whole = shape.form != ReduceForm::kColumns && columns <= kernels::kTileElements;
   const Role role = whole ? Role::kPerRow : Role::kFinal;
   const auto mark = [&](int step) {

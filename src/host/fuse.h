@@ -25,23 +25,21 @@ struct FusedStep {
 };
 
 struct FusedNode {
-  std::int32_t step = -1;          // the step that makes the node's value, or -1
+  std::int32_t step = -1;  // the step that makes the node's value, or -1
   Role role = Role::kNone;
-  bool reduces = false;            // rows or columns of the loop into one
-  std::vector<Access> operands;    // as they were when the node was placed
-  std::vector<Access> results;     // how readers reach the node's outputs
+  bool reduces = false;          // rows or columns of the loop into one
+  std::vector<Access> operands;  // as they were when the node was placed
+  std::vector<Access> results;   // how readers reach the node's outputs
 };
 
 struct Fusion {
-  std::vector<FusedStep> steps;    // in an order that can be run
-  std::vector<FusedNode> nodes;    // by node of the graph
+  std::vector<FusedStep> steps;  // in an order that can be run
+  std::vector<FusedNode> nodes;  // by node of the graph
   const Access& access(graph::Edge edge) const { return nodes[edge.node].results[edge.output]; }
 };
 
 /// What the operands of a node are to its loop.
-inline Role operand_role(const FusedNode& node) {
-  return node.reduces ? Role::kFull : node.role;
-}
+inline Role operand_role(const FusedNode& node) { return node.reduces ? Role::kFull : node.role; }
 
 /// Throws UnsupportedError for a row that has no host rule here.
 Fusion fuse(const graph::Graph& graph);

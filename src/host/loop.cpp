@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/tile_program_layout.h"
 #include "nx/error.h"
 #include "transform/literal.h"
 
@@ -38,8 +39,12 @@ class GenerateNode final : public kernels::Generator {
 class LoopMaker {
  public:
   LoopMaker(const Graph& graph, const Fusion& fusion, int step, const std::vector<bool>& has_array)
-      : graph_(graph), fusion_(fusion), step_(step), has_array_(has_array),
-        count_(fusion.steps[step].count), columns_(choose_columns()),
+      : graph_(graph),
+        fusion_(fusion),
+        step_(step),
+        has_array_(has_array),
+        count_(fusion.steps[step].count),
+        columns_(choose_columns()),
         rows_(columns_ > 0 ? count_ / columns_ : 1) {
     loop_.builder = kernels::TileProgramBuilder(rows_, columns_);
   }
@@ -59,9 +64,8 @@ class LoopMaker {
     Value& value = values_[n];
     const bool is_per_row = loop_.builder.extent(value) == Extent::kPerRow;
     // A copied view or constant may be a value that is stored already, or of another extent.
-    if (role != Role::kFinal &&
-        (is_per_row != (role == Role::kPerRow) ||
-         std::find(stored_.begin(), stored_.end(), value) != stored_.end()))
+    if (role != Role::kFinal && (is_per_row != (role == Role::kPerRow) ||
+                                 std::find(stored_.begin(), stored_.end(), value) != stored_.end()))
       value = loop_.builder.copy(value, extent);
     stored_.push_back(value);
     loop_.builder.store(value, static_cast<std::uint32_t>(loop_.outputs.size()));
@@ -129,8 +133,8 @@ Value LoopMaker::load(const Access& access, Role role, DType type) {
   if (!extent)
     return builder.strided_input(access.view, element,
                                  input_slot(access.source, false, Extent::kFull));
-  const bool same = *extent == Extent::kFull && offset == 0 &&
-                    graph_.type(access.source).count() == count_;
+  const bool same =
+      *extent == Extent::kFull && offset == 0 && graph_.type(access.source).count() == count_;
   return builder.input(*extent, element, input_slot(access.source, same, *extent), offset);
 }
 
@@ -152,8 +156,8 @@ Value LoopMaker::operand(const Access& access, Role role) {
         known.access.in_order == access.in_order &&
         (access.in_order || known.access.view == access.view))
       return known.value;
-  const Value value = reads_array(graph_, fusion_, access, step_) ? load(access, role, type)
-                                                                  : generate(source);
+  const Value value =
+      reads_array(graph_, fusion_, access, step_) ? load(access, role, type) : generate(source);
   loaded_.push_back({access, role, value});
   return value;
 }
@@ -168,8 +172,8 @@ Value LoopMaker::reduce(NodeIndex n) {
   }
   const kernels::Reduction reduction = make_reduction(*node.row, rule, node.type().type);
   const Value value = operand(fused.operands[0], Role::kFull);
-  const auto form = reduce_shape(graph_.type(node.inputs[0]).dims,
-                                 node.attrs.as<graph::ReduceAttrs>().axes).form;
+  const auto form =
+      reduce_shape(graph_.type(node.inputs[0]).dims, node.attrs.as<graph::ReduceAttrs>().axes).form;
   return form == ReduceForm::kColumns ? loop_.builder.reduce_columns(reduction, value)
                                       : loop_.builder.reduce_rows(reduction, value);
 }
@@ -187,6 +191,11 @@ Value LoopMaker::make(NodeIndex n) {
   const auto* rule = node.row->host_as<graph::ElementwiseRule>();
   if (rule == nullptr) return operand(fused.operands[0], fused.role);  // a copied view
 
+  if (fused.operands.size() > kernels::kMaxOperands)
+    throw UnsupportedError(
+        node.row->name,
+        fmt::format("the host compiler takes at most {} operands", kernels::kMaxOperands),
+        node.where);
   std::vector<Value> in;
   InlineVector<DType, 4> types;
   for (std::size_t k = 0; k < fused.operands.size(); ++k) {
@@ -197,10 +206,10 @@ Value LoopMaker::make(NodeIndex n) {
   if (kernel == nullptr) {
     std::string names;
     for (const DType t : types) names += (names.empty() ? "" : ", ") + std::string(name_of(t));
-    throw UnsupportedError(node.row->name,
-                           fmt::format("the host compiler has no kernel for {} -> {}", names,
-                                       name_of(type.type)),
-                           node.where);
+    throw UnsupportedError(
+        node.row->name,
+        fmt::format("the host compiler has no kernel for {} -> {}", names, name_of(type.type)),
+        node.where);
   }
   return loop_.builder.apply(kernel, in,
                              fused.role == Role::kPerRow ? Extent::kPerRow : Extent::kFull,

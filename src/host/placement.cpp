@@ -113,22 +113,28 @@ bool Placer::is_free(ValueIndex v, std::size_t arena, std::size_t offset) const 
   return true;
 }
 
+/// The lowest offset where `v` fits: on an operand or successor it may share with, or in a gap.
 std::size_t Placer::find_offset(ValueIndex v, std::size_t arena, std::size_t capacity) const {
+  const std::size_t bytes = plan_.values[v].bytes;
+  if (bytes > capacity) return kNowhere;
   std::size_t best = kNowhere;
-  const auto consider = [&](std::size_t offset) {
-    if (offset < best && plan_.values[v].bytes <= capacity &&
-        offset <= capacity - plan_.values[v].bytes && is_free(v, arena, offset))
-      best = offset;
-  };
-  consider(0);
+  std::vector<std::pair<std::size_t, std::size_t>> taken;
   for (const ValueIndex other : items_[arena]) {
     if (!overlap_in_time(v, other)) continue;
     const PlannedValue& item = plan_.values[other];
     const std::size_t from = other < parameters() ? 0 : item.at.offset;
-    consider(from);
-    consider(align_up(from + item.bytes));
+    taken.push_back({from, align_up(from + item.bytes)});
+    if (from < best && from <= capacity - bytes && (may_share(other, v) || may_share(v, other)) &&
+        is_free(v, arena, from))
+      best = from;
   }
-  return best;
+  std::sort(taken.begin(), taken.end());
+  std::size_t offset = 0;
+  for (const auto& [from, end] : taken) {
+    if (offset + bytes <= from) break;
+    offset = std::max(offset, end);
+  }
+  return offset <= capacity - bytes ? std::min(best, offset) : best;
 }
 
 void Placer::place(ValueIndex v) {

@@ -24,8 +24,7 @@ bool PlannedStep::is_in_place(std::size_t out_slot, ValueIndex value,
   const StepOutput& result = loop.outputs[out_slot];
   if (!result.same_position) return false;
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i] == value &&
-        (!loop.inputs[i].same_position || loop.inputs[i].extent != result.extent))
+    if (in[i] == value && (!loop.inputs[i].same_position || loop.inputs[i].extent != result.extent))
       return false;
   return true;
 }
@@ -98,6 +97,7 @@ void StepAdder::add_kernel(int index) {
   PlannedStep step;
   step.kind = StepKind::kKernel;
   const NodeIndex n = fusion_.steps[index].nodes[0];
+  step.nodes = {n};
   const Node& node = graph_.nodes[n];
   const auto& rule = *node.row->host_as<graph::KernelRule>();
   graph::TensorTypes in;

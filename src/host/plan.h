@@ -28,19 +28,19 @@ using ValueIndex = std::uint32_t;
 struct PlannedValue {
   graph::Edge edge;
   std::size_t bytes = 0;
-  std::int32_t output = -1;    // whose buffer is its home for good
-  int first = -1, last = -1;   // steps that write it first and read it last
+  std::int32_t output = -1;   // whose buffer is its home for good
+  int first = -1, last = -1;  // steps that write it first and read it last
   Location at;
 };
 
 struct PlannedStep {
   StepKind kind = StepKind::kCopy;
-  std::vector<graph::NodeIndex> nodes;  // what a loop computes
+  std::vector<graph::NodeIndex> nodes;  // what a loop computes, or the kernel's
   std::vector<ValueIndex> in, out;
-  std::int64_t scratch = -1;            // a value, or -1
+  std::int64_t scratch = -1;  // a value, or -1
   LoopProgram loop;
   std::unique_ptr<kernels::PreparedKernel> kernel;
-  int in_place_operand = -1;            // of a kernel
+  int in_place_operand = -1;  // of a kernel
 
   /// Whether result `out_slot` may be written over `value`: every read of it is at the position
   /// that is written.
@@ -49,8 +49,8 @@ struct PlannedStep {
 };
 
 struct Plan {
-  std::vector<PlannedStep> steps;       // in the order they run
-  std::vector<PlannedValue> values;     // parameters first
+  std::vector<PlannedStep> steps;    // in the order they run
+  std::vector<PlannedValue> values;  // parameters first
   std::vector<graph::DonationPair> pairs;
   std::vector<std::int32_t> pair_of_parameter, pair_of_output;  // or -1
   std::vector<std::size_t> output_bytes;

@@ -90,10 +90,8 @@ void Scheduler::serve(const graph::DonationPair& pair) {
       std::find(step.out.begin(), step.out.end(), value) - step.out.begin());
   bool fits = true;
   for (const int reader : readers_[leaf]) {
-    if (reader == maker)
-      fits = fits && step.is_in_place(slot, leaf, plan_.values);
-    else
-      fits = fits && !reaches(maker, reader);
+    if (reader == maker) fits = fits && step.is_in_place(slot, leaf, plan_.values);
+    else fits = fits && !reaches(maker, reader);
   }
   if (!fits) {
     go_through_copy(value, pair.output);

@@ -18,8 +18,6 @@ struct TileProgram::Call {
 
 namespace {
 
-constexpr std::size_t kMaxOperands = 16;
-
 std::byte* bytes_of(const void* p) noexcept {
   return const_cast<std::byte*>(static_cast<const std::byte*>(p));
 }
@@ -32,8 +30,8 @@ void combine_into(const Reduction& reduction, void* acc, const void* from,
 }
 
 /// Each of `count` values `element` bytes wide `times` times over.
-void expand_rows(const std::byte* from, std::size_t element, std::int64_t count,
-                 std::int64_t times, std::byte* to) noexcept {
+void expand_rows(const std::byte* from, std::size_t element, std::int64_t count, std::int64_t times,
+                 std::byte* to) noexcept {
   for (std::int64_t i = 0; i < count; ++i) {
     fill_run(element, from, times, to);
     from += element;
@@ -122,9 +120,9 @@ void TileProgram::run_units_in(const Call& call, std::int64_t begin, std::int64_
       const Tile tile = tile_at(unit, i);
       const std::int64_t positions[4] = {tile.flat, tile.row, tile.column, 0};
       for (const Moving& m : moving_)
-        at[m.place] = (m.output ? static_cast<std::byte*>(call.out[m.slot])
-                                : bytes_of(call.in[m.slot])) +
-                      (positions[static_cast<int>(m.extent)] + m.offset) * m.element;
+        at[m.place] =
+            (m.output ? static_cast<std::byte*>(call.out[m.slot]) : bytes_of(call.in[m.slot])) +
+            (positions[static_cast<int>(m.extent)] + m.offset) * m.element;
       run_tile(call, tile, at);
     }
     if (has_partials_) end_unit(call, unit);
@@ -167,8 +165,7 @@ void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) c
         // The register stays as it is when the tile lies in one run: `in[0]` is its place.
         const StridedInput& input = views_[op.extra];
         const void* const base = call.in[input.slot];
-        const void* const run =
-            contiguous_run(input.view, op.element, base, tile.flat, tile.count);
+        const void* const run = contiguous_run(input.view, op.element, base, tile.flat, tile.count);
         at[op.out] = run ? bytes_of(run) : at[in[0]];
         if (!run) gather_run(input.view, op.element, base, tile.flat, tile.count, at[op.out]);
         break;
@@ -235,13 +232,11 @@ void TileProgram::begin_unit(const Call& call, std::int64_t unit) const noexcept
     const Reduction& reduction = state.reduction;
     if (unit_kind_ == Units::kColumnBlocks) {
       const std::int64_t column = unit * tile_columns_;
-      fill_run(reduction.element, reduction.identity.data(),
-               std::min(tile_columns_, columns_ - column),
-               static_cast<std::byte*>(call.out[state.slot]) +
-                   column * std::int64_t(reduction.element));
+      fill_run(
+          reduction.element, reduction.identity.data(), std::min(tile_columns_, columns_ - column),
+          static_cast<std::byte*>(call.out[state.slot]) + column * std::int64_t(reduction.element));
     } else {
-      fill_run(reduction.element, reduction.identity.data(),
-               std::min(tile_rows_, rows_) * columns_,
+      fill_run(reduction.element, reduction.identity.data(), std::min(tile_rows_, rows_) * columns_,
                call.scratch + state.scratch + static_cast<std::size_t>(unit) * state.stride);
     }
   }

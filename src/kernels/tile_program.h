@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/view.h"
 #include "kernels/tile.h"
+#include "kernels/view.h"
 
 namespace nx::kernels {
 
@@ -73,8 +73,15 @@ class TileProgram {
  private:
   friend class TileProgramFinisher;
   enum class OpKind : std::uint8_t {
-    kApply, kLoadStrided, kGatherStrided, kGenerate, kExpandRows, kReduceRow, kReduceLongRow,
-    kReduceColumn, kCopy,
+    kApply,
+    kLoadStrided,
+    kGatherStrided,
+    kGenerate,
+    kExpandRows,
+    kReduceRow,
+    kReduceLongRow,
+    kReduceColumn,
+    kCopy,
   };
   /// An operation on places: entries of a table of addresses, one table for each thread.
   struct Op {
@@ -90,10 +97,10 @@ class TileProgram {
   /// A register that is filled before the first tile.
   struct Preset {
     enum class Kind : std::uint8_t { kConstant, kScalar, kRow } kind;
-    Extent extent;                 // how much of the register is used
-    std::uint32_t place, source;   // index of the constant, or input slot
+    Extent extent;                // how much of the register is used
+    std::uint32_t place, source;  // index of the constant, or input slot
     std::uint32_t element;
-    std::int64_t offset;           // of the input, in elements
+    std::int64_t offset;  // of the input, in elements
   };
   /// A place that follows the tile over an array.
   struct Moving {
@@ -109,10 +116,10 @@ class TileProgram {
   struct ReductionState {
     Reduction reduction;
     std::uint32_t slot = 0;
-    bool columns = false;       // of columns
-    bool long_rows = false;     // of rows wider than a tile
-    std::size_t scratch = 0;    // offset of the partial results
-    std::size_t stride = 0;     // bytes of one partial result
+    bool columns = false;     // of columns
+    bool long_rows = false;   // of rows wider than a tile
+    std::size_t scratch = 0;  // offset of the partial results
+    std::size_t stride = 0;   // bytes of one partial result
   };
   struct StridedInput {
     StridedView view;
@@ -124,8 +131,7 @@ class TileProgram {
     std::int64_t flat, count;
   };
 
-  void run_units(const Call& call, std::int64_t begin, std::int64_t end,
-                 int thread) const noexcept;
+  void run_units(const Call& call, std::int64_t begin, std::int64_t end, int thread) const noexcept;
   void run_units_in(const Call& call, std::int64_t begin, std::int64_t end,
                     std::byte* arena) const noexcept;
   Tile tile_at(std::int64_t unit, std::int64_t index) const noexcept;
@@ -158,7 +164,7 @@ class TileProgram {
   std::size_t scratch_bytes_ = 0;
   double cost_us_ = 0;
   std::uint32_t places_ = 0;
-  bool has_partials_ = false;    // some reduction outlives its tile
+  bool has_partials_ = false;  // some reduction outlives its tile
   std::vector<Preset> presets_;
   std::vector<Op> body_;
   std::vector<std::uint32_t> operands_;
@@ -191,7 +197,8 @@ class TileProgramBuilder {
   Value reduce_columns(const Reduction& reduction, Value full);
   /// The value again, over `extent`: to store one value twice, or as another extent.
   Value copy(Value value, Extent extent);
-  /// The value goes to the array in output `slot`: once for each value, a scalar over all positions.
+  /// The value goes to the array in output `slot`: once for each value, a scalar over all
+  /// positions.
   void store(Value value, std::uint32_t slot);
   Extent extent(Value value) const noexcept { return nodes_[value].extent; }
 
@@ -200,20 +207,28 @@ class TileProgramBuilder {
  private:
   friend class TileProgramFinisher;
   enum class Kind : std::uint8_t {
-    kInput, kStrided, kConstant, kGenerate, kApply, kExpand, kReduceRow, kReduceLongRow,
-    kReduceColumn, kCopy,
+    kInput,
+    kStrided,
+    kConstant,
+    kGenerate,
+    kApply,
+    kExpand,
+    kReduceRow,
+    kReduceLongRow,
+    kReduceColumn,
+    kCopy,
   };
   struct Node {
     Kind kind;
     Extent extent;
     std::uint32_t element;
-    std::uint32_t slot = 0;        // of an input
-    std::uint32_t extra = 0;       // index of the view, generator, constant or reduction
-    std::int64_t offset = 0;       // of an input, in elements
+    std::uint32_t slot = 0;   // of an input
+    std::uint32_t extra = 0;  // index of the view, generator, constant or reduction
+    std::int64_t offset = 0;  // of an input, in elements
     TileKernel kernel = nullptr;
     float cost_ns = 0;
     std::vector<Value> in;
-    std::int64_t store = -1;       // output slot
+    std::int64_t store = -1;  // output slot
   };
   Value add(Node node);
   /// The value as operand of an operation over `extent`.

@@ -1,4 +1,5 @@
-// Sizes shared by the two halves of the tile program: the one that lays it out, the one that runs it.
+// Sizes shared by the two halves of the tile program: the one that lays it out, the one that runs
+// it.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@ inline constexpr std::size_t kStackArena = 64 * 1024;
 /// Partial results up to this size are on the stack of the caller.
 inline constexpr std::size_t kStackScratch = 8 * 1024;
 inline constexpr std::size_t kMaxPlaces = 1024;
+inline constexpr std::size_t kMaxOperands = 16;  // of one operation
 /// Registers of programs without reductions are kept within this by smaller tiles.
 inline constexpr std::size_t kFirstCacheShare = 24 * 1024;
 inline constexpr std::int64_t kSmallestTile = 256;

@@ -1,4 +1,5 @@
-// Walking positions in row-major order: only the innermost run is a template over the element's size.
+// Walking positions in row-major order: only the innermost run is a template over the element's
+// size.
 #include "kernels/view.h"
 
 #include <algorithm>
@@ -39,7 +40,8 @@ struct Cursor {
   Dims index;
   std::int64_t offset;
 
-  Cursor(const StridedView& view, std::int64_t flat) : index(view.dims.size()), offset(view.offset) {
+  Cursor(const StridedView& view, std::int64_t flat)
+      : index(view.dims.size()), offset(view.offset) {
     for (std::size_t a = view.dims.size(); a-- > 0;) {
       index[a] = flat % view.dims[a];
       flat /= view.dims[a];
@@ -125,8 +127,8 @@ const void* contiguous_run(const StridedView& view, std::size_t element, const v
   return bytes + at.offset * std::int64_t(element);
 }
 
-void gather_run(const StridedView& view, std::size_t element, const void* base,
-                std::int64_t first, std::int64_t count, void* to) noexcept {
+void gather_run(const StridedView& view, std::size_t element, const void* base, std::int64_t first,
+                std::int64_t count, void* to) noexcept {
   visit_size(element, [&](auto type) {
     using T = decltype(type);
     gather_as(view, static_cast<const T*>(base), first, count, static_cast<T*>(to));

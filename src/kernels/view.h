@@ -35,8 +35,8 @@ const void* contiguous_run(const StridedView& view, std::size_t element, const v
                            std::int64_t first, std::int64_t count) noexcept;
 /// Copies positions [first, first + count) of a collapsed view, in row-major order, to `to`.
 /// `element` is the size of an element: 1, 2, 4, 8 or 16 bytes.
-void gather_run(const StridedView& view, std::size_t element, const void* base,
-                std::int64_t first, std::int64_t count, void* to) noexcept;
+void gather_run(const StridedView& view, std::size_t element, const void* base, std::int64_t first,
+                std::int64_t count, void* to) noexcept;
 /// `count` copies of one element.
 void fill_run(std::size_t element, const void* value, std::int64_t count, void* to) noexcept;
 

@@ -17,8 +17,8 @@ class RandomProgram {
     rows_ = pick<std::int64_t>({1, 2, 7, 40, 129, 1100});
     columns_ = pick<std::int64_t>({1, 3, 10, 64, 300, 1500});
     for (int i = 0; i < 3 + draw(3); ++i)
-      edges_.push_back(p.input(pick<Dims>({{rows_, columns_}, {rows_, columns_}, {columns_}, {rows_},
-                                           {}})));
+      edges_.push_back(
+          p.input(pick<Dims>({{rows_, columns_}, {rows_, columns_}, {columns_}, {rows_}, {}})));
     for (int i = 0; i < 6 + draw(18); ++i) add_operation();
     for (int i = 0; i < 1 + draw(5); ++i) p.output(any());
   }
@@ -44,13 +44,16 @@ class RandomProgram {
 
  private:
   template <class T>
-  T pick(std::vector<T> from) { return from[static_cast<std::size_t>(draw(static_cast<int>(from.size())))]; }
+  T pick(std::vector<T> from) {
+    return from[static_cast<std::size_t>(draw(static_cast<int>(from.size())))];
+  }
   Edge any() { return pick(edges_); }
   Edge widened(Edge x, const Dims& dims) {
     const Dims own = p.dims(x);
     if (own == dims) return x;
     if (own.empty()) return p.broadcast(x, dims, {});
-    if (dims.size() == 2 && own.size() == 1 && own[0] == dims[1] && draw(2)) return p.broadcast(x, dims, {1});
+    if (dims.size() == 2 && own.size() == 1 && own[0] == dims[1] && draw(2))
+      return p.broadcast(x, dims, {1});
     if (dims.size() == 2 && own.size() == 1 && own[0] == dims[0]) return p.broadcast(x, dims, {0});
     if (dims.size() == 2 && own.size() == 1 && own[0] == dims[1]) return p.broadcast(x, dims, {1});
     return p.broadcast(p.number(draw(5) - 2), dims, {});
@@ -130,7 +133,8 @@ TEST(DonationHostR19, random_programs_give_the_same_bits_with_and_without_donati
       ASSERT_EQ(in_place.aliased, pairs.size());
       std::set<const void*> addresses;
       for (const Buffer& buffer : in_place.outputs)
-        if (buffer.get()->bytes() != 0) ASSERT_TRUE(addresses.insert(buffer.get()->data()).second) << text;
+        if (buffer.get()->bytes() != 0)
+          ASSERT_TRUE(addresses.insert(buffer.get()->data()).second) << text;
       for (const DonationPair& pair : pairs) {
         ASSERT_EQ(in_place.outputs[pair.output].get()->data(),
                   in_place.input_addresses[pair.parameter]);
@@ -162,7 +166,8 @@ TEST(DonationHostR19, the_order_of_outputs_changes_no_bit) {
 }
 
 /// Compiles with the pairs, donates all of them, and expects results as of single operations.
-std::unique_ptr<graph::Executable> expect_donated(const Program& p, std::vector<DonationPair> pairs) {
+std::unique_ptr<graph::Executable> expect_donated(const Program& p,
+                                                  std::vector<DonationPair> pairs) {
   auto executable = p.compile(pairs);
   const auto inputs = random_inputs(p, 7);
   std::vector<InputMode> modes(inputs.size(), InputMode::kRead);
@@ -210,7 +215,8 @@ TEST(DonationHostR9, adam_needs_no_temporaries_in_any_order_of_outputs) {
     const Dims dims{90, 32};
     const Edge w = p.input(dims), m = p.input(dims), v = p.input(dims), x = p.input(dims);
     const Edge g = p.op(kMul, {w, x});
-    const Edge m2 = p.op(kAdd, {p.op(kMul, {p.full(0.9, dims), m}), p.op(kMul, {p.full(0.1, dims), g})});
+    const Edge m2 =
+        p.op(kAdd, {p.op(kMul, {p.full(0.9, dims), m}), p.op(kMul, {p.full(0.1, dims), g})});
     const Edge v2 = p.op(kAdd, {p.op(kMul, {p.full(0.999, dims), v}),
                                 p.op(kMul, {p.full(0.001, dims), p.op(kMul, {g, g})})});
     const Edge w2 = p.op(kSub, {w, p.op(kMul, {m2, p.op(kSqrt, {v2})})});
@@ -229,12 +235,13 @@ TEST(DonationHostR9, adam_needs_no_temporaries_in_any_order_of_outputs) {
 TEST(DonationHostR9, other_readers_of_a_leaf_run_before_it_is_overwritten) {
   Program p;
   const Edge a = p.input({40, 40}), b = p.input({40, 40});
-  const Edge next = p.op(kAdd, {a, b});          // made first, written over `a`
-  const Edge product = p.op(kMatmul, {a, b});    // reads `a` later in the order of nodes
+  const Edge next = p.op(kAdd, {a, b});        // made first, written over `a`
+  const Edge product = p.op(kMatmul, {a, b});  // reads `a` later in the order of nodes
   p.output(next);
   p.output(product);
   const auto e = expect_donated(p, {{0, 0, PairKind::kInPlace}});
-  EXPECT_EQ(e->memory().temporaries, 40u * 8 + 0u) << e->to_string();  // the product's scratch alone
+  EXPECT_EQ(e->memory().temporaries, 40u * 8 + 0u)
+      << e->to_string();  // the product's scratch alone
 }
 
 TEST(DonationHostR9, a_slice_update_is_in_place) {
@@ -272,10 +279,10 @@ TEST(DonationHostR11, a_leaf_without_partner_is_freed_after_its_last_reader) {
 TEST(DonationHostR20, temporaries_live_in_results_that_are_not_final_yet) {
   Program p;
   const Edge x = p.input({50, 60}), w = p.input({60, 50});
-  const Edge product = p.op(kMatmul, {x, w});                      // 50 x 50, dies in the loop below
+  const Edge product = p.op(kMatmul, {x, w});  // 50 x 50, dies in the loop below
   p.output(p.op(kExp, {p.op(kAdd, {product, p.full(1, {50, 50})})}));
   const auto e = p.compile();
-  EXPECT_EQ(e->memory().temporaries, 448u) << e->to_string();      // the product's scratch alone
+  EXPECT_EQ(e->memory().temporaries, 448u) << e->to_string();  // the product's scratch alone
   EXPECT_EQ(e->memory().results, 50u * 50 * 4);
   EXPECT_EQ(e->memory().arguments, 2u * 50 * 60 * 4);
 }

@@ -55,7 +55,8 @@ TEST(HostFusion, an_adam_update_is_one_loop) {
   const Dims dims{90, 32};
   const Edge w = p.input(dims), m = p.input(dims), v = p.input(dims), g = p.input(dims);
   const Edge scale = p.input({});
-  const Edge m2 = p.op(kAdd, {p.op(kMul, {p.full(0.9, dims), m}), p.op(kMul, {p.full(0.1, dims), g})});
+  const Edge m2 =
+      p.op(kAdd, {p.op(kMul, {p.full(0.9, dims), m}), p.op(kMul, {p.full(0.1, dims), g})});
   const Edge v2 = p.op(kAdd, {p.op(kMul, {p.full(0.999, dims), v}),
                               p.op(kMul, {p.full(0.001, dims), p.op(kMul, {g, g})})});
   const Edge step = p.op(kMul, {m2, p.broadcast(p.op(kMul, {scale, scale}), dims, {})});
@@ -79,7 +80,8 @@ TEST(HostFusion, views_cost_no_step) {
 }
 
 TEST(HostFusion, reductions_over_any_axes_are_those_of_single_operations) {
-  for (const Dims& axes : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1}, Dims{0, 2}, Dims{1, 2}, Dims{0, 1, 2}}) {
+  for (const Dims& axes :
+       {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1}, Dims{0, 2}, Dims{1, 2}, Dims{0, 1, 2}}) {
     Program p;
     const Edge x = p.input({5, 7, 9});
     p.output(p.sum(p.op(kMul, {x, x}), axes));

@@ -94,10 +94,18 @@ class Program {
     return op(kBroadcast, {x}, Attrs::of(BroadcastTo{std::move(dims), std::move(axes)}));
   }
   Edge full(double value, Dims dims) { return broadcast(number(value), std::move(dims), {}); }
-  Edge sum(Edge x, Dims axes) { return op(kSum, {x}, Attrs::of(graph::ReduceAttrs{std::move(axes)})); }
-  Edge transpose(Edge x, Dims axes) { return op(kTranspose, {x}, Attrs::of(Permutation{std::move(axes)})); }
-  Edge reshape(Edge x, Dims dims) { return op(kReshape, {x}, Attrs::of(DimsAttrs{std::move(dims)})); }
-  void output(Edge edge) { graph.outputs.push_back({edge, "o" + std::to_string(graph.outputs.size())}); }
+  Edge sum(Edge x, Dims axes) {
+    return op(kSum, {x}, Attrs::of(graph::ReduceAttrs{std::move(axes)}));
+  }
+  Edge transpose(Edge x, Dims axes) {
+    return op(kTranspose, {x}, Attrs::of(Permutation{std::move(axes)}));
+  }
+  Edge reshape(Edge x, Dims dims) {
+    return op(kReshape, {x}, Attrs::of(DimsAttrs{std::move(dims)}));
+  }
+  void output(Edge edge) {
+    graph.outputs.push_back({edge, "o" + std::to_string(graph.outputs.size())});
+  }
   Dims dims(Edge edge) const { return graph.type(edge).dims; }
   std::size_t bytes(Edge edge) const { return graph.type(edge).bytes(); }
 
@@ -107,15 +115,14 @@ class Program {
   /// Each operation by itself, in order.
   std::vector<Bytes> evaluate(const std::vector<Bytes>& inputs) const {
     std::vector<std::vector<Bytes>> values(graph.nodes.size());
-    for (std::size_t p = 0; p < inputs.size(); ++p)
-      values[graph.parameters[p].node] = {inputs[p]};
+    for (std::size_t p = 0; p < inputs.size(); ++p) values[graph.parameters[p].node] = {inputs[p]};
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const graph::Node& node = graph.nodes[n];
       if (node.row->is(graph::kParameter)) continue;
       std::vector<host::EagerInput> in;
       for (const Edge edge : node.inputs)
-        in.push_back({values[edge.node][edge.output].data(), graph.type(edge).type,
-                      graph.type(edge).dims});
+        in.push_back(
+            {values[edge.node][edge.output].data(), graph.type(edge).type, graph.type(edge).dims});
       std::vector<host::EagerOutput> out;
       for (const TensorType& type : node.outputs) values[n].emplace_back(type.bytes());
       for (std::size_t o = 0; o < node.outputs.size(); ++o)

@@ -22,11 +22,16 @@ inline std::vector<stablehlo::Value> no_lower(const graph::LowerCall&) { return 
 inline TensorTypes same_type(std::span<const TensorType> in, const Attrs&) { return {in[0]}; }
 
 inline OpRow make_row(std::string_view name, graph::InferFn infer, HostRule host) {
-  return OpRow{.name = name, .infer = infer, .gradient = graph::no_gradient("a test"),
-               .vectorize = no_vectorize, .lower = no_lower, .host = std::move(host)};
+  return OpRow{.name = name,
+               .infer = infer,
+               .gradient = graph::no_gradient("a test"),
+               .vectorize = no_vectorize,
+               .lower = no_lower,
+               .host = std::move(host)};
 }
 
-// -- elementwise -----------------------------------------------------------------------------------
+// -- elementwise
+// -----------------------------------------------------------------------------------
 template <class T, class F>
 void loop1(const TileCall& call) {
   const T* const a = static_cast<const T*>(call.in[0]);
@@ -59,14 +64,54 @@ HostRule binary_rule() {
                                 },
                                 0.1f};
 }
-struct AddF { template <class T> T operator()(T a, T b) const { return a + b; } };
-struct SubF { template <class T> T operator()(T a, T b) const { return a - b; } };
-struct MulF { template <class T> T operator()(T a, T b) const { return a * b; } };
-struct MaxF { template <class T> T operator()(T a, T b) const { return a > b ? a : b; } };
-struct LessF { template <class T> std::uint8_t operator()(T a, T b) const { return a < b; } };
-struct NegF { template <class T> T operator()(T a) const { return -a; } };
-struct ExpF { template <class T> T operator()(T a) const { return std::exp(a); } };
-struct SqrtF { template <class T> T operator()(T a) const { return std::sqrt(std::abs(a)); } };
+struct AddF {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct SubF {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+struct MulF {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+struct MaxF {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+struct LessF {
+  template <class T>
+  std::uint8_t operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct NegF {
+  template <class T>
+  T operator()(T a) const {
+    return -a;
+  }
+};
+struct ExpF {
+  template <class T>
+  T operator()(T a) const {
+    return std::exp(a);
+  }
+};
+struct SqrtF {
+  template <class T>
+  T operator()(T a) const {
+    return std::sqrt(std::abs(a));
+  }
+};
 
 inline TensorTypes predicate_type(std::span<const TensorType> in, const Attrs&) {
   return {{DType::u8, in[0].dims}};
@@ -88,17 +133,19 @@ inline void select_f32(const TileCall& call) {
   for (std::size_t i = 0; i < call.count; ++i) out[i] = p[i] ? a[i] : b[i];
 }
 inline TensorTypes second_type(std::span<const TensorType> in, const Attrs&) { return {in[1]}; }
-inline const OpRow kSelect = make_row(
-    "select", second_type,
-    graph::ElementwiseRule{[](std::span<const DType> in, DType) -> kernels::TileKernel {
-                             return in[1] == DType::f32 ? select_f32 : nullptr;
-                           },
-                           0.2f});
+inline const OpRow kSelect =
+    make_row("select", second_type,
+             graph::ElementwiseRule{[](std::span<const DType> in, DType) -> kernels::TileKernel {
+                                      return in[1] == DType::f32 ? select_f32 : nullptr;
+                                    },
+                                    0.2f});
 
 struct TypeAttrs {
   DType type = DType::f64;
   template <class F>
-  static void fields(F&& f) { f("type", &TypeAttrs::type); }
+  static void fields(F&& f) {
+    f("type", &TypeAttrs::type);
+  }
 };
 template <class From, class To>
 void convert_loop(const TileCall& call) {
@@ -127,7 +174,8 @@ inline const OpRow kConvert = make_row(
                            },
                            0.1f});
 
-// -- reductions --------------------------------------------------------------------------------------
+// -- reductions
+// --------------------------------------------------------------------------------------
 template <class T, class F>
 void row_loop(const void* in, std::size_t count, void* acc) {
   T value = *static_cast<T*>(acc);
@@ -140,7 +188,9 @@ kernels::TileKernel combine_of(DType type) {
 }
 template <class F>
 kernels::RowReduceKernel row_of(DType type) {
-  return type == DType::f32 ? row_loop<float, F> : type == DType::f64 ? row_loop<double, F> : nullptr;
+  return type == DType::f32   ? row_loop<float, F>
+         : type == DType::f64 ? row_loop<double, F>
+                              : nullptr;
 }
 inline TensorTypes reduced_type(std::span<const TensorType> in, const Attrs& attrs) {
   TensorType type{in[0].type, {}};
@@ -150,15 +200,16 @@ inline TensorTypes reduced_type(std::span<const TensorType> in, const Attrs& att
       type.dims.push_back(in[0].dims[a]);
   return {type};
 }
-inline const OpRow kSum = make_row(
-    "sum", reduced_type,
-    graph::ReduceRule{combine_of<AddF>, row_of<AddF>, [](DType) { return Number(0); }});
+inline const OpRow kSum =
+    make_row("sum", reduced_type,
+             graph::ReduceRule{combine_of<AddF>, row_of<AddF>, [](DType) { return Number(0); }});
 inline const OpRow kReduceMax = make_row(
     "reduce_max", reduced_type,
     graph::ReduceRule{combine_of<MaxF>, row_of<MaxF>,
                       [](DType) { return Number(-std::numeric_limits<double>::infinity()); }});
 
-// -- views -------------------------------------------------------------------------------------------
+// -- views
+// -------------------------------------------------------------------------------------------
 struct BroadcastTo {
   Dims dims, axes;
   template <class F>
@@ -188,7 +239,9 @@ inline const OpRow kBroadcast = make_row(
 struct Permutation {
   Dims axes;
   template <class F>
-  static void fields(F&& f) { f("axes", &Permutation::axes); }
+  static void fields(F&& f) {
+    f("axes", &Permutation::axes);
+  }
 };
 inline const OpRow kTranspose = make_row(
     "transpose",
@@ -230,7 +283,9 @@ inline const OpRow kSlice = make_row(
 struct DimsAttrs {
   Dims dims;
   template <class F>
-  static void fields(F&& f) { f("dims", &DimsAttrs::dims); }
+  static void fields(F&& f) {
+    f("dims", &DimsAttrs::dims);
+  }
 };
 inline const OpRow kReshape = make_row(
     "reshape",
@@ -239,17 +294,18 @@ inline const OpRow kReshape = make_row(
     },
     graph::RelabelRule{});
 
-// -- generated, and kernels over whole arrays --------------------------------------------------------
+// -- generated, and kernels over whole arrays
+// --------------------------------------------------------
 inline const OpRow kIota = make_row(
     "iota",
     [](std::span<const TensorType>, const Attrs& attrs) -> TensorTypes {
       return {{DType::f32, attrs.as<DimsAttrs>().dims}};
     },
-    graph::GenerateRule{[](const TensorType&, const Attrs&, std::int64_t first, std::size_t count,
-                           void* to) {
-      for (std::size_t i = 0; i < count; ++i)
-        static_cast<float*>(to)[i] = static_cast<float>(first + static_cast<std::int64_t>(i));
-    }});
+    graph::GenerateRule{
+        [](const TensorType&, const Attrs&, std::int64_t first, std::size_t count, void* to) {
+          for (std::size_t i = 0; i < count; ++i)
+            static_cast<float*>(to)[i] = static_cast<float>(first + static_cast<std::int64_t>(i));
+        }});
 
 class MatrixProduct final : public kernels::PreparedKernel {
  public:
@@ -277,9 +333,10 @@ inline const OpRow kMatmul = make_row(
     [](std::span<const TensorType> in, const Attrs&) -> TensorTypes {
       return {{in[0].type, {in[0].dims[0], in[1].dims[1]}}};
     },
-    graph::KernelRule{[](const graph::KernelSpec& spec) -> std::unique_ptr<kernels::PreparedKernel> {
-      return std::make_unique<MatrixProduct>(spec);
-    }});
+    graph::KernelRule{
+        [](const graph::KernelSpec& spec) -> std::unique_ptr<kernels::PreparedKernel> {
+          return std::make_unique<MatrixProduct>(spec);
+        }});
 
 /// Writes its second operand over the beginning of the first.
 class PutFirst final : public kernels::PreparedKernel {
@@ -294,11 +351,12 @@ class PutFirst final : public kernels::PreparedKernel {
  private:
   std::size_t bytes_, update_;
 };
-inline const OpRow kPutFirst = make_row(
-    "put_first", same_type,
-    graph::KernelRule{[](const graph::KernelSpec& spec) -> std::unique_ptr<kernels::PreparedKernel> {
-                        return std::make_unique<PutFirst>(spec);
-                      },
-                      0});
+inline const OpRow kPutFirst =
+    make_row("put_first", same_type,
+             graph::KernelRule{
+                 [](const graph::KernelSpec& spec) -> std::unique_ptr<kernels::PreparedKernel> {
+                   return std::make_unique<PutFirst>(spec);
+                 },
+                 0});
 
 }  // namespace nx::host_test

@@ -1,0 +1,389 @@
+// Laying a tile program out: the tile, the units, registers by lifetimes, and which results are
+// written at once.
+#include <algorithm>
+
+#include "kernels/tile_program.h"
+#include "kernels/tile_program_layout.h"
+#include "nx/error.h"
+
+namespace nx::kernels {
+
+using Value = TileProgramBuilder::Value;
+
+/// One layout of a builder's values for one size of tile.
+class TileProgramFinisher {
+ public:
+  using Builder = TileProgramBuilder;
+  using Kind = Builder::Kind;
+  using OpKind = TileProgram::OpKind;
+
+  TileProgramFinisher(const Builder& builder, std::span<const SlotAlias> aliases)
+      : b_(builder), aliases_(aliases) {
+    find_uses();
+    is_flat_ = b_.reductions_.empty();
+    for (const Builder::Node& node : b_.nodes_)
+      is_flat_ = is_flat_ && (node.extent == Extent::kFull || node.extent == Extent::kScalar);
+  }
+
+  TileProgram layout(std::int64_t tile);
+  bool is_flat() const noexcept { return is_flat_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+  struct Register {
+    std::size_t offset, bytes;
+    bool free;
+  };
+
+  void find_uses();
+  void choose_tile(std::int64_t tile);
+  void choose_units();
+  void place_inputs();
+  void add_operations();
+  void add_operation(Value v);
+  void add_scratch();
+  std::uint32_t new_place() {
+    if (p_.places_ == kMaxPlaces) throw InternalError("host", "a tile program is too large");
+    return p_.places_++;
+  }
+  /// A place in the arena of as many elements as `extent` needs.
+  std::uint32_t new_register(Extent extent, std::size_t element, std::size_t& index);
+  void release_operands(Value v);
+  /// Whether a later operation reads memory that writing result `v` at once may overwrite.
+  bool is_overwriting(Value v) const;
+  std::uint32_t output_place(Value v);
+  TileProgram::Op& emit(OpKind kind, Value v, std::uint32_t out, std::span<const Value> in);
+  bool needs_copy(Kind kind) const noexcept {
+    return kind == Kind::kInput || kind == Kind::kConstant;
+  }
+  bool is_final(Kind kind) const noexcept {
+    return kind == Kind::kReduceLongRow || kind == Kind::kReduceColumn;
+  }
+
+  const Builder& b_;
+  std::span<const SlotAlias> aliases_;
+  bool is_flat_ = true;
+  std::vector<std::uint32_t> last_use_;  // by value: the last value that reads it
+  std::vector<bool> used_;
+  std::vector<std::uint32_t> last_read_of_slot_;
+  TileProgram p_;
+  std::vector<Register> registers_;
+  std::vector<std::uint32_t> place_;       // by value
+  std::vector<std::size_t> register_of_;   // by value, for values in the arena
+  std::vector<TileProgram::Op> deferred_;  // copies at the end of a tile
+};
+
+void TileProgramFinisher::find_uses() {
+  const std::size_t count = b_.nodes_.size();
+  last_use_.assign(count, 0);
+  used_.assign(count, false);
+  for (Value v = 0; v < count; ++v) {
+    const Builder::Node& node = b_.nodes_[v];
+    for (const Value in : node.in) {
+      last_use_[in] = v;
+      used_[in] = true;
+    }
+    if (node.store >= 0 && needs_copy(node.kind)) {
+      last_use_[v] = std::max(last_use_[v], v);
+      used_[v] = true;
+    }
+  }
+  for (Value v = 0; v < count; ++v) {
+    const Builder::Node& node = b_.nodes_[v];
+    if (node.kind != Kind::kInput && node.kind != Kind::kStrided) continue;
+    if (node.slot >= last_read_of_slot_.size()) last_read_of_slot_.resize(node.slot + 1, 0);
+    auto& last = last_read_of_slot_[node.slot];
+    // A strided load is read through a register or at its run: count both as reads.
+    last = std::max(last, std::max(v, last_use_[v]));
+  }
+}
+
+void TileProgramFinisher::choose_tile(std::int64_t tile) {
+  p_.rows_ = is_flat_ ? 1 : b_.rows_;
+  p_.columns_ = is_flat_ ? b_.rows_ * b_.columns_ : b_.columns_;
+  p_.tile_columns_ = std::min(p_.columns_, tile);
+  p_.tile_rows_ = 1;
+  if (p_.columns_ > 0 && p_.columns_ <= tile)
+    p_.tile_rows_ = std::max<std::int64_t>(1, std::min(p_.rows_, tile / p_.columns_));
+  if (p_.columns_ == 0) p_.tile_columns_ = 1;
+  p_.tiles_per_row_ = (p_.columns_ + p_.tile_columns_ - 1) / p_.tile_columns_;
+  p_.tiles_ = (p_.rows_ + p_.tile_rows_ - 1) / p_.tile_rows_ * p_.tiles_per_row_;
+  choose_units();
+}
+
+void TileProgramFinisher::choose_units() {
+  bool columns = false, long_rows = false;
+  for (const Builder::Node& node : b_.nodes_) {
+    columns = columns || node.kind == Kind::kReduceColumn;
+    long_rows = long_rows || node.kind == Kind::kReduceLongRow;
+  }
+  p_.tiles_per_unit_ = 1;
+  p_.unit_kind_ = TileProgram::Units::kTiles;
+  if (long_rows) {
+    if (columns) throw InternalError("host", "long rows and columns are reduced in one program");
+    p_.unit_kind_ = TileProgram::Units::kRowChunks;
+    p_.row_chunks_ = (p_.tiles_per_row_ + kRowChunkTiles - 1) / kRowChunkTiles;
+    p_.units_ = p_.rows_ * p_.row_chunks_;
+  } else if (columns && p_.tiles_per_row_ > 1) {
+    p_.unit_kind_ = TileProgram::Units::kColumnBlocks;
+    p_.units_ = p_.tiles_per_row_;
+  } else {
+    if (columns && p_.tiles_ > 0) {
+      const std::int64_t tile = p_.tile_rows_ * p_.columns_;
+      p_.tiles_per_unit_ = std::max((kColumnChunkElements + tile - 1) / tile,
+                                    (p_.tiles_ + kMaxColumnChunks - 1) / kMaxColumnChunks);
+    }
+    p_.units_ = (p_.tiles_ + p_.tiles_per_unit_ - 1) / p_.tiles_per_unit_;
+  }
+}
+
+std::uint32_t TileProgramFinisher::new_register(Extent extent, std::size_t element,
+                                                std::size_t& index) {
+  const std::int64_t rows = std::min(p_.tile_rows_, p_.rows_);
+  const std::int64_t elements =
+      extent == Extent::kFull ? rows * std::min(p_.tile_columns_, p_.columns_) : rows;
+  const std::size_t bytes = (static_cast<std::size_t>(elements) * element + 63) / 64 * 64;
+  for (index = 0; index < registers_.size(); ++index)
+    if (registers_[index].free && registers_[index].bytes == bytes) break;
+  if (index == registers_.size()) {
+    registers_.push_back({p_.arena_bytes_, bytes, false});
+    p_.arena_bytes_ += bytes;
+  }
+  registers_[index].free = false;
+  const std::uint32_t place = new_place();
+  p_.fixed_.push_back({place, registers_[index].offset});
+  return place;
+}
+
+void TileProgramFinisher::place_inputs() {
+  for (Value v = 0; v < b_.nodes_.size(); ++v) {
+    const Builder::Node& node = b_.nodes_[v];
+    if (!used_[v] || (node.kind != Kind::kInput && node.kind != Kind::kConstant)) continue;
+    const bool repeated = node.extent == Extent::kPerColumn && p_.tile_rows_ > 1;
+    if (node.kind == Kind::kInput && node.extent != Extent::kScalar && !repeated) {
+      place_[v] = new_place();
+      p_.moving_.push_back(
+          {place_[v], node.slot, false, node.extent, std::int64_t(node.element), node.offset});
+      continue;
+    }
+    // A register filled once, as long as its widest reader.
+    Extent extent = node.store >= 0 || repeated ? Extent::kFull : Extent::kPerRow;
+    for (const Builder::Node& reader : b_.nodes_)
+      for (const Value in : reader.in)
+        if (in == v && reader.extent == Extent::kFull) extent = Extent::kFull;
+    for (const Builder::Node& reader : b_.nodes_)
+      if (!reader.in.empty() && reader.in[0] == v && is_final(reader.kind)) extent = Extent::kFull;
+    for (const Builder::Node& reader : b_.nodes_)
+      if (!reader.in.empty() && reader.in[0] == v && reader.kind == Kind::kReduceRow)
+        extent = Extent::kFull;
+    std::size_t index;
+    place_[v] = new_register(extent, node.element, index);
+    using Preset = TileProgram::Preset;
+    const auto kind = node.kind == Kind::kConstant ? Preset::Kind::kConstant
+                      : repeated                   ? Preset::Kind::kRow
+                                                   : Preset::Kind::kScalar;
+    p_.presets_.push_back({kind, extent, place_[v],
+                           node.kind == Kind::kConstant ? node.extra : node.slot, node.element,
+                           node.offset});
+  }
+}
+
+bool TileProgramFinisher::is_overwriting(Value v) const {
+  const auto slot = static_cast<std::uint32_t>(b_.nodes_[v].store);
+  for (const SlotAlias& alias : aliases_)
+    if (alias.output == slot && alias.input < last_read_of_slot_.size() &&
+        last_read_of_slot_[alias.input] > v)
+      return true;
+  return false;
+}
+
+std::uint32_t TileProgramFinisher::output_place(Value v) {
+  const Builder::Node& node = b_.nodes_[v];
+  const std::uint32_t place = new_place();
+  const Extent extent = node.extent == Extent::kPerRow ? Extent::kPerRow : Extent::kFull;
+  p_.moving_.push_back(
+      {place, static_cast<std::uint32_t>(node.store), true, extent, std::int64_t(node.element), 0});
+  return place;
+}
+
+TileProgram::Op& TileProgramFinisher::emit(OpKind kind, Value v, std::uint32_t out,
+                                           std::span<const Value> in) {
+  const Builder::Node& node = b_.nodes_[v];
+  TileProgram::Op op{kind, node.extent};
+  op.operands = static_cast<std::uint16_t>(in.size());
+  op.first_operand = static_cast<std::uint32_t>(p_.operands_.size());
+  op.out = out;
+  op.extra = node.extra;
+  op.element = node.element;
+  op.kernel = node.kernel;
+  for (const Value value : in) p_.operands_.push_back(place_[value]);
+  p_.body_.push_back(op);
+  return p_.body_.back();
+}
+
+void TileProgramFinisher::release_operands(Value v) {
+  for (const Value in : b_.nodes_[v].in)
+    if (last_use_[in] == v && register_of_[in] != kNone) registers_[register_of_[in]].free = true;
+}
+
+void TileProgramFinisher::add_operation(Value v) {
+  const Builder::Node& node = b_.nodes_[v];
+  if (needs_copy(node.kind)) {
+    if (node.store < 0) return;
+    // An array copied as it is; through a register when something still reads where it goes.
+    const bool wait = is_overwriting(v);
+    std::size_t index;
+    const Extent extent = node.extent == Extent::kPerRow ? Extent::kPerRow : Extent::kFull;
+    const std::uint32_t out = wait ? new_register(extent, node.element, index) : output_place(v);
+    const Value self[1] = {v};
+    emit(OpKind::kCopy, v, out, self).extent = extent;
+    if (!wait) return;
+    TileProgram::Op copy = emit(OpKind::kCopy, v, output_place(v), {});
+    p_.body_.pop_back();
+    copy.extent = extent;
+    p_.operands_.push_back(out);
+    deferred_.push_back(copy);
+    return;
+  }
+  if (is_final(node.kind)) {
+    emit(node.kind == Kind::kReduceColumn ? OpKind::kReduceColumn : OpKind::kReduceLongRow, v, 0,
+         node.in)
+        .extent = Extent::kFull;
+    TileProgram::ReductionState& state = p_.reductions_[node.extra];
+    state.slot = static_cast<std::uint32_t>(std::max<std::int64_t>(node.store, 0));
+    state.columns = node.kind == Kind::kReduceColumn;
+    state.long_rows = !state.columns;
+    release_operands(v);
+    return;
+  }
+  if (!used_[v] && node.store < 0) {
+    release_operands(v);
+    return;
+  }
+  const bool direct = node.store >= 0 && !is_overwriting(v);
+  if (direct) {
+    place_[v] = output_place(v);
+  } else {
+    // An elementwise operation may write over an operand that nobody needs any more. The place of
+    // a strided load may be the caller's array.
+    std::size_t index = kNone;
+    if (node.kind == Kind::kApply)
+      for (const Value in : node.in)
+        if (index == kNone && last_use_[in] == v && register_of_[in] != kNone &&
+            b_.nodes_[in].kind != Kind::kStrided && b_.nodes_[in].element == node.element &&
+            b_.nodes_[in].extent == node.extent) {
+          index = register_of_[in];
+          place_[v] = place_[in];
+        }
+    if (index == kNone) place_[v] = new_register(node.extent, node.element, index);
+    register_of_[v] = index;
+  }
+  switch (node.kind) {
+    case Kind::kApply: emit(OpKind::kApply, v, place_[v], node.in); break;
+    case Kind::kGenerate: emit(OpKind::kGenerate, v, place_[v], {}); break;
+    case Kind::kCopy: emit(OpKind::kCopy, v, place_[v], node.in); break;
+    case Kind::kExpand: emit(OpKind::kExpandRows, v, place_[v], node.in); break;
+    case Kind::kReduceRow: emit(OpKind::kReduceRow, v, place_[v], node.in); break;
+    default:
+      if (direct) {
+        emit(OpKind::kGatherStrided, v, place_[v], {});
+      } else {
+        // The load leaves the address of the run or of its register in another place.
+        const std::uint32_t buffer = place_[v];
+        place_[v] = new_place();
+        emit(OpKind::kLoadStrided, v, place_[v], {}).operands = 1;
+        p_.operands_.push_back(buffer);
+      }
+  }
+  const std::size_t own = register_of_[v];
+  release_operands(v);
+  if (own != kNone) registers_[own].free = false;
+  if (node.store >= 0 && !direct) {
+    const Value self[1] = {v};
+    TileProgram::Op copy = emit(OpKind::kCopy, v, output_place(v), self);
+    p_.body_.pop_back();
+    deferred_.push_back(copy);
+    last_use_[v] = kNone;  // its register is needed to the end of the tile
+  }
+}
+
+void TileProgramFinisher::add_operations() {
+  for (Value v = 0; v < b_.nodes_.size(); ++v) add_operation(v);
+  for (const TileProgram::Op& copy : deferred_) p_.body_.push_back(copy);
+}
+
+void TileProgramFinisher::add_scratch() {
+  const auto take = [&](std::size_t bytes) {
+    const std::size_t at = p_.scratch_bytes_;
+    p_.scratch_bytes_ += (bytes + 63) / 64 * 64;
+    return at;
+  };
+  for (TileProgram::ReductionState& state : p_.reductions_) {
+    const std::size_t element = state.reduction.element;
+    if (state.columns && p_.unit_kind_ == TileProgram::Units::kTiles) {
+      const auto rows = static_cast<std::size_t>(std::min(p_.tile_rows_, p_.rows_));
+      state.stride = (rows * static_cast<std::size_t>(p_.columns_) * element + 63) / 64 * 64;
+      state.scratch = take(state.stride * static_cast<std::size_t>(p_.units_));
+    } else if (state.long_rows && p_.row_chunks_ > 1) {
+      state.scratch = take(static_cast<std::size_t>(p_.units_) * element);
+    }
+  }
+  if (p_.arena_bytes_ > kStackArena) {
+    p_.arena_slots_ = static_cast<int>(
+        std::min<std::int64_t>(kMaxTeamOfLargePrograms, std::max<std::int64_t>(p_.units_, 1)));
+    p_.arena_scratch_ = take(p_.arena_bytes_ * static_cast<std::size_t>(p_.arena_slots_));
+  } else if (p_.scratch_bytes_ <= kStackScratch) {
+    p_.scratch_bytes_ = 0;
+  }
+}
+
+TileProgram TileProgramFinisher::layout(std::int64_t tile) {
+  p_ = TileProgram();
+  registers_.clear();
+  deferred_.clear();
+  place_.assign(b_.nodes_.size(), 0);
+  register_of_.assign(b_.nodes_.size(), kNone);
+  find_uses();
+  for (const StridedView& view : b_.views_) p_.views_.push_back({view, 0});
+  for (const Builder::Node& node : b_.nodes_)
+    if (node.kind == Kind::kStrided) p_.views_[node.extra].slot = node.slot;
+  p_.generators_ = b_.generators_;
+  p_.constants_ = b_.constants_;
+  for (const Reduction& reduction : b_.reductions_) {
+    TileProgram::ReductionState state;
+    state.reduction = reduction;
+    p_.reductions_.push_back(state);
+  }
+  choose_tile(tile);
+  place_inputs();
+  add_operations();
+  // Only reductions that outlive their tile need work beside the tiles.
+  bool outlives = false;
+  for (const TileProgram::ReductionState& state : p_.reductions_)
+    outlives = outlives || state.columns || state.long_rows;
+  p_.has_partials_ = outlives;
+  add_scratch();
+  double per_element = 0;
+  for (const Builder::Node& node : b_.nodes_)
+    per_element +=
+        node.extent == Extent::kFull || is_final(node.kind) || node.kind == Kind::kReduceRow
+            ? node.cost_ns + (node.store >= 0 ? 0.1f : 0.0f)
+            : 0.0f;
+  p_.cost_us_ =
+      per_element * static_cast<double>(p_.rows_) * static_cast<double>(p_.columns_) / 1e3;
+  return std::move(p_);
+}
+
+TileProgram TileProgramBuilder::finish(std::span<const SlotAlias> aliases) const {
+  TileProgramFinisher finisher(*this, aliases);
+  std::int64_t tile = kTileElements;
+  TileProgram program = finisher.layout(tile);
+  while (finisher.is_flat() && program.register_bytes() > kFirstCacheShare &&
+         tile > kSmallestTile) {
+    tile /= 2;
+    program = finisher.layout(tile);
+  }
+  return program;
+}
+
+}  // namespace nx::kernels
