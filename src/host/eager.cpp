@@ -24,13 +24,19 @@ using kernels::KernelStatus;
 using kernels::StridedView;
 
 constexpr std::size_t kMaxOperands = 8;
+constexpr std::int64_t kMostTile = kernels::kTileElements / 2;
 
 /// How an elementwise operand is read.
 struct Operand {
   const std::byte* data = nullptr;
   std::size_t element = 0;
-  enum class Kind : std::uint8_t { kInOrder, kScalar, kStrided } kind = Kind::kInOrder;
-  StridedView view;  // collapsed; when strided
+  enum class Kind : std::uint8_t {
+    kInOrder,
+    kScalar,
+    kRow,  // the same `view.dims.back()` elements over and over, whole periods to a tile
+    kStrided,
+  } kind = Kind::kInOrder;
+  StridedView view;  // collapsed
 };
 
 /// The view of `dims` as an operand of a result of `to`, repeated along axes of size 1.
@@ -42,30 +48,40 @@ StridedView repeated(const Dims& dims, const Dims& to) {
   return kernels::collapse(view);
 }
 
-/// Positions [begin, end), a tile at a time.
-void run_tiles(kernels::TileKernel kernel, std::span<const Operand> operands, std::int64_t begin,
-               std::int64_t end, std::size_t out_element, std::byte* out, KernelStatus* status) {
-  constexpr std::int64_t kTile = kernels::kTileElements / 2;
-  alignas(64) std::byte buffers[kMaxOperands][kTile * 16];
+struct ElementwiseCall {
+  kernels::TileKernel kernel = nullptr;
+  std::span<const Operand> operands;
+  std::byte* out = nullptr;
+  std::size_t out_element = 0;
+  std::int64_t tile = kMostTile;
+  KernelStatus* status = nullptr;
+};
+
+/// Fills what stays the same from tile to tile.
+void fill_buffers(const ElementwiseCall& call, std::int64_t count,
+                  std::byte (*buffers)[kMostTile * 16]) {
+  for (std::size_t k = 0; k < call.operands.size(); ++k) {
+    const Operand& operand = call.operands[k];
+    if (operand.kind == Operand::Kind::kScalar) {
+      kernels::fill_run(operand.element, operand.data, count, buffers[k]);
+    } else if (operand.kind == Operand::Kind::kRow) {
+      const std::int64_t period = operand.view.dims.back();
+      for (std::int64_t at = 0; at < count; at += period)
+        std::memcpy(buffers[k] + static_cast<std::size_t>(at) * operand.element, operand.data,
+                    static_cast<std::size_t>(std::min(period, count - at)) * operand.element);
+    }
+  }
+}
+
+/// Positions [begin, end), a tile at a time; `begin` is a multiple of the tile.
+void run_tiles(const ElementwiseCall& call, std::int64_t begin, std::int64_t end) {
+  alignas(64) std::byte buffers[kMaxOperands][kMostTile * 16];
   const void* in[kMaxOperands];
-  const std::int64_t longest = std::min(kTile, end - begin);
-  bool whole = true;  // no operand needs a buffer for each tile
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    whole = whole && operands[k].kind == Operand::Kind::kInOrder;
-    if (operands[k].kind == Operand::Kind::kScalar)
-      kernels::fill_run(operands[k].element, operands[k].data, longest, buffers[k]);
-  }
-  if (whole) {
-    for (std::size_t k = 0; k < operands.size(); ++k)
-      in[k] = operands[k].data + static_cast<std::size_t>(begin) * operands[k].element;
-    kernel({in, out + static_cast<std::size_t>(begin) * out_element,
-            static_cast<std::size_t>(end - begin), status});
-    return;
-  }
-  for (std::int64_t at = begin; at < end; at += kTile) {
-    const std::int64_t count = std::min(kTile, end - at);
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const Operand& operand = operands[k];
+  fill_buffers(call, std::min(call.tile, end - begin), buffers);
+  for (std::int64_t at = begin; at < end; at += call.tile) {
+    const std::int64_t count = std::min(call.tile, end - at);
+    for (std::size_t k = 0; k < call.operands.size(); ++k) {
+      const Operand& operand = call.operands[k];
       in[k] = buffers[k];
       if (operand.kind == Operand::Kind::kInOrder) {
         in[k] = operand.data + static_cast<std::size_t>(at) * operand.element;
@@ -77,8 +93,8 @@ void run_tiles(kernels::TileKernel kernel, std::span<const Operand> operands, st
           kernels::gather_run(operand.view, operand.element, operand.data, at, count, buffers[k]);
       }
     }
-    kernel({in, out + static_cast<std::size_t>(at) * out_element, static_cast<std::size_t>(count),
-            status});
+    call.kernel({in, call.out + static_cast<std::size_t>(at) * call.out_element,
+                 static_cast<std::size_t>(count), call.status});
   }
 }
 
@@ -157,7 +173,22 @@ void run_eager_elementwise(const OpRow& row, std::span<const EagerInput> in, con
 
   const std::int64_t count = element_count(out.dims);
   if (count == 0) return;
+  // Reading and writing memory costs something even when the operation is cheap.
+  const int threads = team(static_cast<double>(count) * (rule.cost_ns + 0.1) / 1e3);
+  if (threads == 1 && std::all_of(in.begin(), in.end(), [&](const EagerInput& input) {
+        return input.dims == out.dims;
+      })) {
+    const void* addresses[kMaxOperands];
+    for (std::size_t k = 0; k < in.size(); ++k) addresses[k] = in[k].data;
+    return kernel({addresses, out.data, static_cast<std::size_t>(count), status});
+  }
   Operand operands[kMaxOperands];
+  ElementwiseCall call{kernel,
+                       {operands, in.size()},
+                       static_cast<std::byte*>(out.data),
+                       byte_size_of(out.type),
+                       kMostTile,
+                       status};
   for (std::size_t k = 0; k < in.size(); ++k) {
     Operand& operand = operands[k];
     operand.data = static_cast<const std::byte*>(in[k].data);
@@ -165,22 +196,24 @@ void run_eager_elementwise(const OpRow& row, std::span<const EagerInput> in, con
     if (in[k].dims == out.dims) continue;
     if (element_count(in[k].dims) == 1) {
       operand.kind = count == 1 ? Operand::Kind::kInOrder : Operand::Kind::kScalar;
-    } else {
-      operand.view = repeated(in[k].dims, out.dims);
-      operand.kind = Operand::Kind::kStrided;
+      continue;
+    }
+    operand.kind = Operand::Kind::kStrided;
+    operand.view = repeated(in[k].dims, out.dims);
+    const StridedView& view = operand.view;
+    // A short row fills a buffer once; tiles are then whole rows. One length for all operands.
+    if (view.dims.size() == 2 && view.strides[0] == 0 && view.strides[1] == 1 &&
+        view.dims[1] <= kMostTile && (call.tile == kMostTile || call.tile % view.dims[1] == 0)) {
+      operand.kind = Operand::Kind::kRow;
+      call.tile = call.tile / view.dims[1] * view.dims[1];
     }
   }
-  const std::span<const Operand> all(operands, in.size());
-  const std::size_t element = byte_size_of(out.type);
-  auto* const to = static_cast<std::byte*>(out.data);
-  // Reading and writing memory costs something even when the operation is cheap.
-  const int threads = team(static_cast<double>(count) * (rule.cost_ns + 0.1) / 1e3);
-  if (threads == 1) return run_tiles(kernel, all, 0, count, element, to, status);
-  constexpr std::int64_t kChunk = 4096;
-  kernels::parallel_for(
-      (count + kChunk - 1) / kChunk, threads, [&](std::int64_t begin, std::int64_t end) {
-        run_tiles(kernel, all, begin * kChunk, std::min(end * kChunk, count), element, to, status);
-      });
+  if (threads == 1) return run_tiles(call, 0, count);
+  const std::int64_t chunk = 8 * call.tile;
+  kernels::parallel_for((count + chunk - 1) / chunk, threads,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          run_tiles(call, begin * chunk, std::min(end * chunk, count));
+                        });
 }
 
 void run_eager(const OpRow& row, std::span<const EagerInput> in, const graph::Attrs& attrs,
