@@ -12,9 +12,12 @@ struct ConvertAttrs {
     f("type", &ConvertAttrs::type);
   }
 };
-extern const graph::OpRow kConvert;
+/// kBitcast has the same attributes: the type the bits are read as.
+extern const graph::OpRow kConvert, kBitcast;
 
 /// The tensor in another element type (graph level: keeps no labels); itself when it has it.
 Tensor convert_to(const Tensor& x, DType type);
+/// A number in its own type, or the tensor (unmarked).
+Tensor as_tensor(const Operand& x);
 
 }  // namespace nx::ops

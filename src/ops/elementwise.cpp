@@ -196,7 +196,11 @@ Tensor elementwise(const OpRow& row, TypeRule rule, std::initializer_list<Operan
     case TypeRule::kMerged: break;
     case TypeRule::kInexact: type = out = to_inexact(type); break;
     case TypeRule::kCompare: out = DType::u8; break;
-    case TypeRule::kPredicate: out = DType::u8; break;
+    case TypeRule::kInteger:
+      if (!is_integer(type))
+        throw DTypeError(row.name, fmt::format("expected integers, got {}", name_of(type)),
+                         operands.begin()->where());
+      break;
   }
   const DType types[kMost] = {type, type, type};
   return elementwise_typed(row, list, {types, list.size()}, out);

@@ -15,7 +15,7 @@ enum class TypeRule : std::uint8_t {
   kMerged,     // computes and gives the merged type
   kInexact,    // integers become f32
   kCompare,    // computes in the merged type, gives u8
-  kPredicate,  // operands are compared with zero first; u8 in, u8 out
+  kInteger,    // the merged type, which must be an integer
 };
 
 /// The merged type of operands: tensors by the promotion rules, plain numbers weakly.

@@ -1,0 +1,205 @@
+// Rows and functions of binary arithmetic: add, subtract, multiply, divide, max, min.
+#include "kernels/simd_targets.h"
+#include "ops/binary.h"
+#include "ops/elementwise.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/binary_arithmetic.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nx::ops::HWY_NAMESPACE {
+namespace {
+using namespace kernels::HWY_NAMESPACE;
+using kernels::Domain;
+using kernels::TileKernel;
+using kernels::Wrapping;
+
+struct Real {
+  static constexpr Domain kDomain = Domain::kReal;
+  static constexpr bool kPredicate = false;
+};
+struct Add : Real {
+  template <class T> static T one(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return a + b;
+    else return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
+  }
+};
+struct Subtract : Real {
+  template <class T> static T one(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return a - b;
+    else return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
+  }
+};
+struct Multiply : Real {
+  template <class T> static T one(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return a * b;
+    else return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
+  }
+};
+struct Divide : Real {
+  static constexpr Domain kDomain = Domain::kFloat;
+  template <class T> static T one(T a, T b) { return a / b; }
+};
+// A NaN on either side is the result.
+struct Max : Real {
+  template <class T> static T one(T a, T b) { return (a > b) | (a != a) ? a : b; }
+};
+struct Min : Real {
+  template <class T> static T one(T a, T b) { return (a < b) | (a != a) ? a : b; }
+};
+
+}  // namespace
+
+TileKernel add(DType type) { return select_kernel<Add, 2>(type); }
+TileKernel subtract(DType type) { return select_kernel<Subtract, 2>(type); }
+TileKernel multiply(DType type) { return select_kernel<Multiply, 2>(type); }
+TileKernel divide(DType type) { return select_kernel<Divide, 2>(type); }
+TileKernel max(DType type) { return select_kernel<Max, 2>(type); }
+TileKernel min(DType type) { return select_kernel<Min, 2>(type); }
+
+}  // namespace nx::ops::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "graph/match.h"
+#include "nx/operators.h"
+#include "ops/creation.h"
+#include "ops/elementwise_rows.h"
+
+namespace nx::ops {
+namespace {
+
+using graph::GradCall;
+using graph::LowerCall;
+using graph::SimplifyCall;
+using graph::Tensors;
+
+NX_EXPORT_KERNEL(add)
+NX_EXPORT_KERNEL(subtract)
+NX_EXPORT_KERNEL(multiply)
+NX_EXPORT_KERNEL(divide)
+NX_EXPORT_KERNEL(max)
+NX_EXPORT_KERNEL(min)
+
+bool is_splat(const Tensor& x, double value) {
+  const auto number = graph::splat_of(x);
+  return number && number->kind() != Number::Kind::kComplex && number->real() == value &&
+         std::signbit(number->real()) == std::signbit(value);
+}
+/// What added to x gives x: -0 for floats, since -0 + 0 is 0.
+bool is_neutral_addend(const Tensor& x) { return is_splat(x, is_integer(x.type()) ? 0.0 : -0.0); }
+
+Tensor simplify_add(const SimplifyCall& call) {
+  if (is_neutral_addend(call.in[1])) return call.in[0];
+  if (is_neutral_addend(call.in[0])) return call.in[1];
+  return {};
+}
+Tensor simplify_subtract(const SimplifyCall& call) {
+  return is_splat(call.in[1], 0.0) ? call.in[0] : Tensor();
+}
+Tensor simplify_multiply(const SimplifyCall& call) {
+  for (const int i : {0, 1}) {
+    if (is_splat(call.in[i], 1)) return call.in[1 - i];
+    if (is_splat(call.in[i], 0) && is_integer(call.out[0].type)) return call.in[i];
+    if (is_splat(call.in[i], -1)) return negate(call.in[1 - i]);
+  }
+  return {};
+}
+// Division by a power of two is the multiplication by its inverse, to the bit.
+Tensor simplify_divide(const SimplifyCall& call) {
+  if (is_splat(call.in[1], 1)) return call.in[0];
+  const auto by = graph::splat_of(call.in[1]);
+  int exponent = 0;
+  if (by && bits_of(call.out[0].type) >= 32 && std::isfinite(by->real()) &&
+      std::fabs(std::frexp(by->real(), &exponent)) == 0.5 && std::abs(exponent) < 100)
+    return call.in[0] * full_dims(1.0 / by->real(), call.out[0].type, call.out[0].dims);
+  return {};
+}
+
+/// Half of the upstream gradient to each side where both are equal.
+template <bool kMax>
+Tensors extremum_gradient(const GradCall& call) {
+  const Tensor &a = call.in[0], &b = call.in[1], &g = call.g[0];
+  const Tensor shared = select(a == b, g * 0.5, 0);
+  return {select(kMax ? a > b : a < b, g, shared), select(kMax ? b > a : b < a, g, shared)};
+}
+
+}  // namespace
+
+constinit const graph::OpRow kAdd = binary_row<kAdd, add_kernel>({
+    .name = "add",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0], c.g[0]}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "add"); },
+    .simplify = simplify_add,
+    .commutative = true,
+});
+constinit const graph::OpRow kSubtract = binary_row<kSubtract, subtract_kernel>({
+    .name = "subtract",
+    .gradient = +[](const GradCall& c) -> Tensors {
+      return {c.g[0], c.wanted[1] ? -c.g[0] : Tensor()};
+    },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "subtract"); },
+    .simplify = simplify_subtract,
+});
+constinit const graph::OpRow kMultiply = binary_row<kMultiply, multiply_kernel>({
+    .name = "multiply",
+    .gradient = +[](const GradCall& c) -> Tensors {
+      return {c.wanted[0] ? c.g[0] * c.in[1] : Tensor(), c.wanted[1] ? c.g[0] * c.in[0] : Tensor()};
+    },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "multiply"); },
+    .simplify = simplify_multiply,
+    .commutative = true,
+});
+constinit const graph::OpRow kDivide = binary_row<kDivide, divide_kernel>({
+    .name = "divide",
+    .gradient = +[](const GradCall& c) -> Tensors {
+      const Tensor g = c.g[0] / c.in[1];
+      return {g, c.wanted[1] ? -(g * c.out[0]) : Tensor()};
+    },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "divide"); },
+    .simplify = simplify_divide,
+});
+constinit const graph::OpRow kMax = binary_row<kMax, max_kernel>({
+    .name = "max",
+    .gradient = +extremum_gradient<true>,
+    .lower = +[](const LowerCall& c) { return lower_as(c, "maximum"); },
+    .commutative = true,
+});
+constinit const graph::OpRow kMin = binary_row<kMin, min_kernel>({
+    .name = "min",
+    .gradient = +extremum_gradient<false>,
+    .lower = +[](const LowerCall& c) { return lower_as(c, "minimum"); },
+    .commutative = true,
+});
+
+}  // namespace nx::ops
+
+namespace nx {
+
+using ops::elementwise;
+using ops::TypeRule;
+
+Tensor add(const Operand& a, const Operand& b) {
+  return elementwise(ops::kAdd, TypeRule::kMerged, {a, b});
+}
+Tensor subtract(const Operand& a, const Operand& b) {
+  return elementwise(ops::kSubtract, TypeRule::kMerged, {a, b});
+}
+Tensor multiply(const Operand& a, const Operand& b) {
+  return elementwise(ops::kMultiply, TypeRule::kMerged, {a, b});
+}
+Tensor divide(const Operand& a, const Operand& b) {
+  return elementwise(ops::kDivide, TypeRule::kInexact, {a, b});
+}
+Tensor max(const Operand& a, const Operand& b) {
+  return elementwise(ops::kMax, TypeRule::kMerged, {a, b});
+}
+Tensor min(const Operand& a, const Operand& b) {
+  return elementwise(ops::kMin, TypeRule::kMerged, {a, b});
+}
+
+}  // namespace nx
+#endif

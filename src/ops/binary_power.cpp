@@ -1,0 +1,221 @@
+// Rows and functions of pow, atan2, remainder and quotient.
+#include "kernels/simd_targets.h"
+#include "ops/binary.h"
+#include "ops/elementwise.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/binary_power.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include "kernels/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nx::ops::HWY_NAMESPACE {
+namespace {
+using namespace kernels::HWY_NAMESPACE;
+using kernels::Domain;
+using kernels::KernelError;
+using kernels::TileCall;
+using kernels::TileKernel;
+using kernels::Wrapping;
+
+struct Pow {
+  static constexpr Domain kDomain = Domain::kReal;
+  static constexpr bool kPredicate = false;
+
+  template <class T> static T one(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(a, b);
+    } else {
+      if constexpr (std::is_signed_v<T>) {
+        if (b < 0) return static_cast<T>(a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0);
+      }
+      Wrapping<T> base = static_cast<Wrapping<T>>(a), result = 1;
+      for (auto left = static_cast<std::make_unsigned_t<T>>(b); left != 0; left >>= 1) {
+        if (left & 1) result *= base;
+        base *= base;
+      }
+      return static_cast<T>(result);
+    }
+  }
+
+#if HWY_TARGET != HWY_SCALAR
+  // f32 as e^(b ln a) in f64, which rounds to the right f32. Lanes where that is not defined or
+  // leaves the range of f32 are computed by the C library.
+  template <class D, class V>
+  requires std::is_same_v<hn::TFromD<D>, float>
+  static V many(D d, V a, V b) {
+    const hn::Half<D> dh;
+    const hn::Rebind<double, hn::Half<D>> dd;
+    const auto half = [&](auto x, auto y) HWY_ATTR {
+      const auto e = hn::Mul(hn::PromoteTo(dd, y), hn::Log(dd, hn::PromoteTo(dd, x)));
+      return hn::DemoteTo(dh, hn::Exp(dd, e));
+    };
+    V result = hn::Combine(d, half(hn::UpperHalf(dh, a), hn::UpperHalf(dh, b)),
+                           half(hn::LowerHalf(dh, a), hn::LowerHalf(dh, b)));
+    const auto usual = hn::And(
+        hn::And(hn::Ge(a, hn::Set(d, 1e-30f)), hn::Le(a, hn::Set(d, 1e30f))),
+        hn::And(hn::Ge(result, hn::Set(d, 1e-30f)), hn::Le(result, hn::Set(d, 1e30f))));
+    if (HWY_LIKELY(hn::AllTrue(d, usual))) return result;
+    HWY_ALIGN float base[hn::MaxLanes(d)];
+    HWY_ALIGN float exponent[hn::MaxLanes(d)];
+    hn::Store(a, d, base);
+    hn::Store(b, d, exponent);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) base[i] = std::pow(base[i], exponent[i]);
+    return hn::IfThenElse(usual, result, hn::Load(d, base));
+  }
+#endif
+};
+
+struct Atan2 {
+  static constexpr Domain kDomain = Domain::kFloat;
+  static constexpr bool kPredicate = false;
+  template <class T> static T one(T a, T b) { return std::atan2(a, b); }
+};
+
+/// Integer division and remainder: by zero they set the status, and give 0 and the dividend.
+template <bool kRemainder>
+struct Division {
+  static constexpr Domain kDomain = kRemainder ? Domain::kReal : Domain::kInteger;
+  static constexpr bool kPredicate = false;
+  template <class T> static T divide(T a, T b) {
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1)  // INT_MIN / -1 wraps
+        return kRemainder ? T{0} : static_cast<T>(0 - static_cast<Wrapping<T>>(a));
+    }
+    return static_cast<T>(kRemainder ? a % b : a / b);
+  }
+  template <class T> static void run(const TileCall& call) {
+    const T* const a = static_cast<const T*>(call.in[0]);
+    const T* const b = static_cast<const T*>(call.in[1]);
+    T* const out = static_cast<T*>(call.out);
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::size_t i = 0; i < call.count; ++i) out[i] = std::fmod(a[i], b[i]);
+    } else {
+      bool by_zero = false;
+      for (std::size_t i = 0; i < call.count; ++i) {
+        const bool zero = b[i] == 0;
+        by_zero |= zero;
+        out[i] = zero ? (kRemainder ? a[i] : T{0}) : divide<T>(a[i], b[i]);
+      }
+      if (by_zero && call.status) call.status->set(KernelError::kDivisionByZero);
+    }
+  }
+};
+
+}  // namespace
+
+TileKernel pow(DType type) { return select_kernel<Pow, 2>(type); }
+TileKernel atan2(DType type) { return select_kernel<Atan2, 2>(type); }
+TileKernel remainder(DType type) { return select_kernel<Division<true>, 2>(type); }
+TileKernel quotient(DType type) { return select_kernel<Division<false>, 2>(type); }
+
+}  // namespace nx::ops::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "nx/operators.h"
+#include "ops/elementwise_rows.h"
+
+namespace nx::ops {
+namespace {
+
+using graph::GradCall;
+using graph::LowerCall;
+using graph::Tensors;
+
+NX_EXPORT_KERNEL(pow)
+NX_EXPORT_KERNEL(atan2)
+NX_EXPORT_KERNEL(remainder)
+NX_EXPORT_KERNEL(quotient)
+
+// Where x or the exponent is 0 the formula is taken at a harmless neighbour, times 0 or once.
+Tensors pow_gradient(const GradCall& c) {
+  const Tensor &x = c.in[0], &y = c.in[1], &g = c.g[0];
+  Tensor dx, dy;
+  if (c.wanted[0]) dx = g * (y * pow(x, select(y == 0, 1, y - 1)));
+  if (c.wanted[1]) dy = g * (c.out[0] * log(select(x == 0, 1, x)));
+  return {dx, dy};
+}
+
+Tensors atan2_gradient(const GradCall& c) {
+  const Tensor &a = c.in[0], &b = c.in[1];
+  const Tensor scaled = c.g[0] / (a * a + b * b);
+  return {scaled * b, c.wanted[1] ? -(scaled * a) : Tensor()};
+}
+
+// a - b trunc(a / b), between its jumps.
+Tensors remainder_gradient(const GradCall& c) {
+  const Tensor &a = c.in[0], &b = c.in[1], &g = c.g[0];
+  return {g, c.wanted[1] ? -(g * round((a - c.out[0]) / b)) : Tensor()};
+}
+
+/// Divides by 1 where the divisor is 0, and puts `by_zero` there: backends differ in what they do.
+std::vector<stablehlo::Value> lower_division(const LowerCall& call, const char* name,
+                                             bool remainder) {
+  if (is_inexact(call.in_types[0].type)) return lower_as(call, name);
+  const Formula f(call);
+  const auto zero = f.number(Number(0)), one = f.number(Number(1));
+  const auto is_zero = f.test("EQ", f.y(), zero);
+  const auto result = f.op(name, {f.x(), f.select(is_zero, one, f.y())});
+  return f.finish(f.select(is_zero, remainder ? f.x() : zero, result));
+}
+
+}  // namespace
+
+constinit const graph::OpRow kPow = binary_row<kPow, pow_kernel>({
+    .name = "pow",
+    .gradient = pow_gradient,
+    .lower = +[](const LowerCall& c) { return lower_as(c, "power"); },
+    .cost_ns = 2,
+});
+constinit const graph::OpRow kAtan2 = binary_row<kAtan2, atan2_kernel>({
+    .name = "atan2",
+    .gradient = atan2_gradient,
+    .lower = +[](const LowerCall& c) { return lower_as(c, "atan2"); },
+    .cost_ns = 15,
+});
+constinit const graph::OpRow kRemainder = binary_row<kRemainder, remainder_kernel>({
+    .name = "remainder",
+    .gradient = remainder_gradient,
+    .lower = +[](const LowerCall& c) { return lower_division(c, "remainder", true); },
+    .cost_ns = 8,
+});
+constinit const graph::OpRow kQuotient = binary_row<kQuotient, quotient_kernel>({
+    .name = "quotient",
+    .gradient = graph::zero_gradient_rule,
+    .lower = +[](const LowerCall& c) { return lower_division(c, "divide", false); },
+    .cost_ns = 3,
+});
+
+}  // namespace nx::ops
+
+namespace nx {
+
+using ops::elementwise;
+using ops::TypeRule;
+
+// The usual small powers are products, in eager and compiled code alike.
+Tensor pow(const Operand& a, const Operand& b) {
+  if (!a.is_number() && b.is_number() && b.number().real() == 2 && b.number().imag() == 0 &&
+      ops::merge_operand_types(std::initializer_list<Operand>{a, b}) ==
+          ops::merge_operand_types(std::initializer_list<Operand>{a}))
+    return multiply(a, a);
+  return elementwise(ops::kPow, TypeRule::kMerged, {a, b});
+}
+Tensor atan2(const Operand& a, const Operand& b) {
+  return elementwise(ops::kAtan2, TypeRule::kInexact, {a, b});
+}
+Tensor remainder(const Operand& a, const Operand& b) {
+  return elementwise(ops::kRemainder, TypeRule::kMerged, {a, b});
+}
+Tensor quotient(const Operand& a, const Operand& b) {
+  return elementwise(ops::kQuotient, TypeRule::kInteger, {a, b});
+}
+
+}  // namespace nx
+#endif
