@@ -41,6 +41,9 @@ class NX_API Literal {
   template <detail::ElementType T, std::size_t N>
   Literal(const std::array<T, N>& range) : Literal(std::span<const T>(range)) {}
 
+  /// Numbers in row-major order, for shapes known only at run time.
+  static Literal of(Dims dims, std::span<const Number> values);
+
   const Dims& dims() const noexcept { return dims_; }
   /// The type without an option: the range's; s32 for integers (s64 or u64 when one does not fit),
   /// f32 with a float among them, c64 with a complex one.
@@ -52,6 +55,7 @@ class NX_API Literal {
   std::span<const Number> values() const noexcept { return values_; }
 
  private:
+  Literal() = default;
   Dims dims_;
   InlineVector<Number, 4> values_;
   const void* data_ = nullptr;

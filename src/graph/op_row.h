@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,6 +26,9 @@ class Required {
  public:
   Required() = delete;
   constexpr Required(T value) : value_(value) {}
+  template <class U>
+    requires std::is_convertible_v<U, T>
+  constexpr Required(U&& value) : value_(std::forward<U>(value)) {}
   constexpr const T& operator*() const noexcept { return value_; }
   constexpr const T* operator->() const noexcept { return &value_; }
 

@@ -44,6 +44,16 @@ Literal::Literal(std::initializer_list<Literal> parts)
   }
 }
 
+Literal Literal::of(Dims dims, std::span<const Number> values) {
+  if (element_count(dims) != static_cast<std::int64_t>(values.size()))
+    throw ShapeError("tensor", fmt::format("{} values do not fill {}", values.size(),
+                                           to_string(dims)));
+  Literal literal;
+  literal.dims_ = std::move(dims);
+  for (const Number& value : values) literal.values_.push_back(value);
+  return literal;
+}
+
 DType Literal::type() const noexcept {
   if (data_ != nullptr) return data_type_;
   if (values_.empty()) return DType::f32;

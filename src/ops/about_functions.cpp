@@ -1,0 +1,57 @@
+// Function rows of the questions about tensors.
+#include "nx/about.h"
+#include "ops/families.h"
+#include "ops/row_values.h"
+
+namespace nx::ops {
+namespace {
+
+/// A number stands for the scalar it makes.
+template <auto kFunction>
+Value about(std::span<const Value> args, const Options& options) {
+  std::vector<Value> tensors(args.begin(), args.end());
+  if (!tensors.empty() && tensors[0].as<Number>()) tensors[0] = tensor(number_from(tensors[0]));
+  return erase<kFunction>(tensors, options);
+}
+
+Value call_compatible(std::span<const Value> args, const Options& options) {
+  std::vector<Value> tensors;
+  for (const Value& v : args) tensors.push_back(v.as<Number>() ? Value(tensor(number_from(v))) : v);
+  return erase<&nx::is_compatible>(tensors, options);
+}
+
+Value named() { return t({{1, 2, 3}}, {.names = {"x", ""}}); }
+
+#define NX_ABOUT_(function, text, ...)                                                         \
+  {.name = #function, .module = "Nx", .doc = text, .accepts = Accepts::kAny,                   \
+   .names = NamesRule::kDrop, .accuracy = Accuracy{},                                          \
+   .examples = +[]() -> Examples { return {__VA_ARGS__}; }, .call = about<&nx::function>,      \
+   .differentiable = false}
+
+const FunctionRow kFunctions[] = {
+    NX_ABOUT_(type, "The element type.", {{f({1, 2})}, {}, Value(DType::f32)}),
+    NX_ABOUT_(shape, "Sizes of the axes.", {{named()}, {}, list(1, 3)}),
+    NX_ABOUT_(rank, "The number of axes.", {{named()}, {}, 2}),
+    NX_ABOUT_(size, "The number of elements.", {{named()}, {}, 3}),
+    NX_ABOUT_(flat_size, "The number of elements, vectorised axes included.", {{named()}, {}, 3}),
+    NX_ABOUT_(byte_size, "Bytes of all elements as packed.", {{named()}, {}, 12}),
+    NX_ABOUT_(bit_size, "Bits of all elements as packed.", {{named()}, {}, 96}),
+    NX_ABOUT_(names, "One name for each axis.", {{named()}, {}, list("x", Value())}),
+    NX_ABOUT_(axes, "0, 1, … rank - 1.", {{named()}, {}, list(0, 1)}),
+    NX_ABOUT_(axis_index, "The index of an axis.", {{named(), "x"}, {}, 0},
+              {{named(), -1}, {}, 1}),
+    NX_ABOUT_(axis_size, "The size of an axis.", {{named(), "x"}, {}, 1}),
+    {.name = "compatible?", .module = "Nx",
+     .doc = "Whether type, shape, names and vectorised axes agree.", .accepts = Accepts::kAny,
+     .names = NamesRule::kDrop, .accuracy = Accuracy{},
+     .examples = +[]() -> Examples {
+       return {{{named(), t({{4, 5, 6}})}, {}, "true"}, {{named(), f({1})}, {}, "false"}};
+     },
+     .call = call_compatible, .differentiable = false},
+};
+
+}  // namespace
+
+const Family kAboutFamily{"about", {}, kFunctions};
+
+}  // namespace nx::ops

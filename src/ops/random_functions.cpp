@@ -1,0 +1,85 @@
+// Function rows of random numbers. The values are the reference's for the same keys.
+#include "nx/random.h"
+#include "ops/families.h"
+#include "ops/random.h"
+#include "ops/row_values.h"
+
+namespace nx::ops {
+namespace {
+
+Value key_of(std::uint32_t high, std::uint32_t low) { return t({high, low}, {.type = u32}); }
+
+/// (key) or (key, low, high).
+Value call_uniform(std::span<const Value> args, const Options& options) {
+  expect_arguments(args, 1, 3);
+  const auto key = FromValue<Tensor>::get(args[0]);
+  const auto own = options_from<random::UniformOptions>(options);
+  if (args.size() == 1) return to_value(random::uniform(key, own));
+  expect_arguments(args, 3, 3);
+  const BoundOperand low(args[1]), high(args[2]);
+  return to_value(random::uniform(key, low.get(), high.get(), own));
+}
+
+Value call_normal(std::span<const Value> args, const Options& options) {
+  expect_arguments(args, 1, 3);
+  const auto key = FromValue<Tensor>::get(args[0]);
+  const auto own = options_from<random::NormalOptions>(options);
+  if (args.size() == 1) return to_value(random::normal(key, own));
+  expect_arguments(args, 3, 3);
+  const BoundOperand mean(args[1]), deviation(args[2]);
+  return to_value(random::normal(key, mean.get(), deviation.get(), own));
+}
+
+const FunctionRow kFunctions[] = {
+    {.name = "key", .module = "Nx.Random", .doc = "The key of a seed.",
+     .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
+     .examples = +[]() -> Examples {
+       return {{{12}, {}, key_of(0, 12)}, {{std::int64_t{1} << 32}, {}, key_of(1, 0)}};
+     },
+     .call = erase<&random::key>, .differentiable = false},
+    {.name = "split", .module = "Nx.Random", .doc = "Independent keys from one.",
+     .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
+     .examples = +[]() -> Examples {
+       return {{{key_of(0, 1701)}, {},
+                t({{56197195u, 1801093307u}, {961309823u, 1704866707u}}, {.type = u32})}};
+     },
+     .call = erase<&random::split>, .differentiable = false},
+    {.name = "fold_in", .module = "Nx.Random", .doc = "A key mixed with a number.",
+     .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
+     .examples = +[]() -> Examples {
+       return {{{key_of(0, 42), 1234}, {}, key_of(1356445167u, 2917756949u)}};
+     },
+     .call = erase<&random::fold_in>, .differentiable = false},
+    {.name = "uniform", .module = "Nx.Random",
+     .doc = "Evenly distributed numbers in [0, 1) or [min, max), and the next key.",
+     .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{1},
+     .examples = +[]() -> Examples {
+       return {{{key_of(0, 42)}, {{"shape", list(3)}},
+                list(f({0.28517019748687744, 0.6119449138641357, 0.17565250396728516}),
+                     key_of(2465931498u, 3679230171u))}};
+     },
+     .call = call_uniform, .differentiable = false},
+    {.name = "normal", .module = "Nx.Random",
+     .doc = "Normally distributed numbers of a mean and a standard deviation, and the next key.",
+     .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{1},
+     .examples = +[]() -> Examples {
+       return {{{key_of(0, 42)}, {}, list(f(1.3694695234298706), key_of(2465931498u, 3679230171u))}};
+     },
+     .call = call_normal, .differentiable = false},
+    {.name = "randint", .module = "Nx.Random",
+     .doc = "Evenly distributed integers in [min, max), and the next key.",
+     .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{},
+     .examples = +[]() -> Examples {
+       return {{{key_of(0, 1701), 0, 10}, {{"shape", list(5)}},
+                list(t({7, 8, 2, 6, 7}), key_of(56197195u, 1801093307u))}};
+     },
+     .call = erase<&random::randint>, .differentiable = false},
+};
+
+const graph::OpRow* const kRows[] = {&kThreefry};
+
+}  // namespace
+
+const Family kRandomFamily{"random", kRows, kFunctions};
+
+}  // namespace nx::ops
