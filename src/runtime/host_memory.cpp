@@ -22,13 +22,28 @@ constexpr std::size_t kSmallClasses = kSmall / kAlignment;
 constexpr int kKeptSmall = 32;                                // for each class and thread
 constexpr std::size_t kKeptLarge = std::size_t{256} << 20;    // bytes in all
 
-// Trivially destructible, so tensors that die late are safe. What an ending thread holds stays
-// allocated: at most kSmallClasses * kKeptSmall small blocks.
+// Trivially destructible, so tensors that die late are safe: once its thread has drained it, it
+// stays closed and blocks go straight back.
 struct SmallCache {
   void* blocks[kSmallClasses][kKeptSmall];
   int counts[kSmallClasses];
+  bool armed;
+  bool closed;
 };
 thread_local SmallCache small_cache;
+
+/// Frees what an ending thread holds.
+struct Drain {
+  ~Drain() {
+    small_cache.closed = true;
+    for (std::size_t at = 0; at < kSmallClasses; ++at)
+      while (small_cache.counts[at] > 0) std::free(small_cache.blocks[at][--small_cache.counts[at]]);
+  }
+};
+void arm_drain() noexcept {
+  static thread_local Drain drain;
+  small_cache.armed = true;
+}
 
 struct LargeCache {
   std::mutex mutex;
@@ -68,7 +83,8 @@ void* take_cached(std::size_t capacity) noexcept {
 bool keep(void* data, std::size_t capacity) noexcept {
   if (capacity <= kSmall) {
     const std::size_t at = capacity / kAlignment - 1;
-    if (small_cache.counts[at] == kKeptSmall) return false;
+    if (small_cache.closed || small_cache.counts[at] == kKeptSmall) return false;
+    if (!small_cache.armed) arm_drain();
     small_cache.blocks[at][small_cache.counts[at]++] = data;
     return true;
   }
