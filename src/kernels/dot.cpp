@@ -97,9 +97,9 @@ class Dot final : public PreparedKernel {
     return a_.packed_bytes + b_.packed_bytes + (matmul_ ? matmul_->scratch_bytes() : 0);
   }
   void run(const KernelCall& call) const override {
-    if (!matmul_) {  // an empty sum is 0
-      std::memset(call.out[0], 0, static_cast<std::size_t>(spec_.batch * spec_.m * spec_.n) *
-                                      byte_size_of(spec_.type));
+    if (!matmul_) {  // an empty sum is 0; a result without elements has no address
+      const std::size_t count = static_cast<std::size_t>(spec_.batch * spec_.m * spec_.n);
+      if (count != 0) std::memset(call.out[0], 0, count * byte_size_of(spec_.type));
       return;
     }
     char* scratch = static_cast<char*>(call.scratch);
