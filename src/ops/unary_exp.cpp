@@ -1,0 +1,177 @@
+// Rows and functions of the exponential function, logarithms and sigmoid.
+#include <cmath>
+#include <numbers>
+
+#include "kernels/simd_targets.h"
+#include "ops/elementwise.h"
+#include "ops/unary.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/unary_exp.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nx::ops::HWY_NAMESPACE {
+namespace {
+using namespace kernels::HWY_NAMESPACE;
+using kernels::Domain;
+using kernels::TileKernel;
+
+/// Floats by F::fast on vectors, with the C library for lanes outside F::usual.
+template <class F>
+struct Guarded {
+  static constexpr Domain kDomain = Domain::kFloat;
+  static constexpr bool kPredicate = false;
+  template <class D, class V> static V many(D d, V x) { return guarded<F>(d, x); }
+};
+
+template <class D>
+constexpr bool kWide = sizeof(hn::TFromD<D>) == 8;
+
+/// Highway's exp with overflow to infinity and NaN kept: without branches, since arguments far
+/// below zero are common (softmax) and far above not rare.
+template <class D, class V>
+V full_exp(D d, V x) {
+  const double most = kWide<D> ? 709.782712893384 : 88.72283935546875;
+  const V capped = hn::Min(x, constant(d, most));
+  V y = hn::Exp(d, capped);
+  y = hn::IfThenElse(hn::Gt(x, constant(d, most)), hn::Inf(d), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+struct Exp : Guarded<Exp> {
+  template <class D, class V> static V many(D d, V x) { return full_exp(d, x); }
+};
+struct Sigmoid : Guarded<Sigmoid> {
+  template <class D, class V> static V many(D d, V x) {
+    const V one = constant(d, 1);
+    return hn::Div(one, hn::Add(one, full_exp(d, hn::Neg(x))));
+  }
+};
+struct Expm1 : Guarded<Expm1> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Expm1(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, x, kWide<D> ? -700 : -80, kWide<D> ? 700 : 80); }
+  template <class T> static T exact(T x) { return std::expm1(x); }
+};
+struct Log : Guarded<Log> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Log(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, x, kWide<D> ? 2.3e-308 : 1.2e-38, kWide<D> ? 1.7e308 : 3.4e38); }
+  template <class T> static T exact(T x) { return std::log(x); }
+};
+struct Log1p : Guarded<Log1p> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Log1p(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, x, -0.999, kWide<D> ? 1e300 : 1e37); }
+  template <class T> static T exact(T x) { return std::log1p(x); }
+};
+struct Log2 : Guarded<Log2> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Log2(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, x, kWide<D> ? 2.3e-308 : 1.2e-38, kWide<D> ? 1.7e308 : 3.4e38); }
+  template <class T> static T exact(T x) { return std::log2(x); }
+};
+struct Log10 : Guarded<Log10> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Log10(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, x, kWide<D> ? 2.3e-308 : 1.2e-38, kWide<D> ? 1.7e308 : 3.4e38); }
+  template <class T> static T exact(T x) { return std::log10(x); }
+};
+
+}  // namespace
+
+TileKernel exp(DType type) { return select_kernel<Exp, 1>(type); }
+TileKernel sigmoid(DType type) { return select_kernel<Sigmoid, 1>(type); }
+TileKernel expm1(DType type) { return select_kernel<Expm1, 1>(type); }
+TileKernel log(DType type) { return select_kernel<Log, 1>(type); }
+TileKernel log1p(DType type) { return select_kernel<Log1p, 1>(type); }
+TileKernel log2(DType type) { return select_kernel<Log2, 1>(type); }
+TileKernel log10(DType type) { return select_kernel<Log10, 1>(type); }
+
+}  // namespace nx::ops::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "nx/operators.h"
+#include "ops/elementwise_rows.h"
+
+namespace nx::ops {
+namespace {
+
+using graph::GradCall;
+using graph::LowerCall;
+using graph::Tensors;
+
+NX_EXPORT_KERNEL(exp)
+NX_EXPORT_KERNEL(sigmoid)
+NX_EXPORT_KERNEL(expm1)
+NX_EXPORT_KERNEL(log)
+NX_EXPORT_KERNEL(log1p)
+NX_EXPORT_KERNEL(log2)
+NX_EXPORT_KERNEL(log10)
+
+}  // namespace
+
+constinit const graph::OpRow kExp = unary_row<kExp, exp_kernel>({
+    .name = "exp",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] * c.out[0]}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "exponential"); },
+    .cost_ns = 0.3f,
+});
+constinit const graph::OpRow kSigmoid = unary_row<kSigmoid, sigmoid_kernel>({
+    .name = "sigmoid",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] * (c.out[0] * (1 - c.out[0]))}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "logistic"); },
+    .cost_ns = 0.5f,
+});
+constinit const graph::OpRow kExpm1 = unary_row<kExpm1, expm1_kernel>({
+    .name = "expm1",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] * (c.out[0] + 1)}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "exponential_minus_one"); },
+    .cost_ns = 0.5f,
+});
+constinit const graph::OpRow kLog = unary_row<kLog, log_kernel>({
+    .name = "log",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] / c.in[0]}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "log"); },
+    .cost_ns = 0.3f,
+});
+constinit const graph::OpRow kLog1p = unary_row<kLog1p, log1p_kernel>({
+    .name = "log1p",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] / (c.in[0] + 1)}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "log_plus_one"); },
+    .cost_ns = 0.5f,
+});
+constinit const graph::OpRow kLog2 = unary_row<kLog2, log2_kernel>({
+    .name = "log2",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] / (c.in[0] * std::numbers::ln2)}; },
+    .lower = +[](const LowerCall& c) {
+      const Formula f(c);
+      return f.finish(f.mul(f.op("log", {f.x()}), f.number(std::numbers::log2e)));
+    },
+    .cost_ns = 0.4f,
+});
+constinit const graph::OpRow kLog10 = unary_row<kLog10, log10_kernel>({
+    .name = "log10",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] / (c.in[0] * std::numbers::ln10)}; },
+    .lower = +[](const LowerCall& c) {
+      const Formula f(c);
+      return f.finish(f.mul(f.op("log", {f.x()}), f.number(std::numbers::log10e)));
+    },
+    .cost_ns = 0.4f,
+});
+
+}  // namespace nx::ops
+
+namespace nx {
+
+using ops::elementwise;
+using ops::TypeRule;
+
+Tensor exp(const Operand& x) { return elementwise(ops::kExp, TypeRule::kInexact, {x}); }
+Tensor sigmoid(const Operand& x) { return elementwise(ops::kSigmoid, TypeRule::kInexact, {x}); }
+Tensor expm1(const Operand& x) { return elementwise(ops::kExpm1, TypeRule::kInexact, {x}); }
+Tensor log(const Operand& x) { return elementwise(ops::kLog, TypeRule::kInexact, {x}); }
+Tensor log1p(const Operand& x) { return elementwise(ops::kLog1p, TypeRule::kInexact, {x}); }
+Tensor log2(const Operand& x) { return elementwise(ops::kLog2, TypeRule::kInexact, {x}); }
+Tensor log10(const Operand& x) { return elementwise(ops::kLog10, TypeRule::kInexact, {x}); }
+
+}  // namespace nx
+#endif

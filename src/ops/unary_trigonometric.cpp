@@ -1,0 +1,162 @@
+// Rows and functions of the trigonometric functions and their inverses.
+#include <cmath>
+
+#include "kernels/simd_targets.h"
+#include "ops/elementwise.h"
+#include "ops/unary.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/unary_trigonometric.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nx::ops::HWY_NAMESPACE {
+namespace {
+using namespace kernels::HWY_NAMESPACE;
+using kernels::Domain;
+using kernels::TileKernel;
+
+/// Floats by F::fast on vectors, with the C library for lanes outside F::usual.
+template <class F>
+struct Guarded {
+  static constexpr Domain kDomain = Domain::kFloat;
+  static constexpr bool kPredicate = false;
+  template <class D, class V> static V many(D d, V x) { return guarded<F>(d, x); }
+};
+
+template <class D>
+constexpr bool kWide = sizeof(hn::TFromD<D>) == 8;
+
+struct Sin : Guarded<Sin> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Sin(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, hn::Abs(x), kWide<D> ? 1e-150 : 1e-18, 30000); }
+  template <class T> static T exact(T x) { return std::sin(x); }
+};
+struct Cos : Guarded<Cos> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Cos(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return hn::Le(hn::Abs(x), constant(d, 30000)); }
+  template <class T> static T exact(T x) { return std::cos(x); }
+};
+struct Tan : Guarded<Tan> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Div(hn::Sin(d, x), hn::Cos(d, x)); }
+  template <class D, class V> static auto usual(D d, V x) { return between(d, hn::Abs(x), kWide<D> ? 1e-150 : 1e-18, 30000); }
+  template <class T> static T exact(T x) { return std::tan(x); }
+};
+struct Asin : Guarded<Asin> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Asin(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return hn::Le(hn::Abs(x), constant(d, 1)); }
+  template <class T> static T exact(T x) { return std::asin(x); }
+};
+struct Acos : Guarded<Acos> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Acos(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return hn::Le(hn::Abs(x), constant(d, 1)); }
+  template <class T> static T exact(T x) { return std::acos(x); }
+};
+struct Atan : Guarded<Atan> {
+  template <class D, class V> static V fast(D d, V x) { return hn::Atan(d, x); }
+  template <class D, class V> static auto usual(D d, V x) { return hn::Le(hn::Abs(x), constant(d, 1e30)); }
+  template <class T> static T exact(T x) { return std::atan(x); }
+};
+
+}  // namespace
+
+TileKernel sin(DType type) { return select_kernel<Sin, 1>(type); }
+TileKernel cos(DType type) { return select_kernel<Cos, 1>(type); }
+TileKernel tan(DType type) { return select_kernel<Tan, 1>(type); }
+TileKernel asin(DType type) { return select_kernel<Asin, 1>(type); }
+TileKernel acos(DType type) { return select_kernel<Acos, 1>(type); }
+TileKernel atan(DType type) { return select_kernel<Atan, 1>(type); }
+
+}  // namespace nx::ops::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "nx/operators.h"
+#include "ops/elementwise_rows.h"
+
+namespace nx::ops {
+namespace {
+
+using graph::GradCall;
+using graph::LowerCall;
+using graph::Tensors;
+
+NX_EXPORT_KERNEL(sin)
+NX_EXPORT_KERNEL(cos)
+NX_EXPORT_KERNEL(tan)
+NX_EXPORT_KERNEL(asin)
+NX_EXPORT_KERNEL(acos)
+NX_EXPORT_KERNEL(atan)
+
+/// sqrt((1 - x)(1 + x)), accurate near -1 and 1.
+Formula::Value cosine_of_sine(const Formula& f) {
+  const auto one = f.number(Number(1));
+  return f.op("sqrt", {f.mul(f.sub(one, f.x()), f.add(one, f.x()))});
+}
+
+}  // namespace
+
+constinit const graph::OpRow kSin = unary_row<kSin, sin_kernel>({
+    .name = "sin",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] * cos(c.in[0])}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "sine"); },
+    .cost_ns = 0.4f,
+});
+constinit const graph::OpRow kCos = unary_row<kCos, cos_kernel>({
+    .name = "cos",
+    .gradient = +[](const GradCall& c) -> Tensors { return {-(c.g[0] * sin(c.in[0]))}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "cosine"); },
+    .cost_ns = 0.4f,
+});
+constinit const graph::OpRow kTan = unary_row<kTan, tan_kernel>({
+    .name = "tan",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] * (1 + c.out[0] * c.out[0])}; },
+    .lower = +[](const LowerCall& c) { return lower_as(c, "tan"); },
+    .cost_ns = 0.8f,
+});
+constinit const graph::OpRow kAsin = unary_row<kAsin, asin_kernel>({
+    .name = "asin",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] / sqrt((1 - c.in[0]) * (1 + c.in[0]))}; },
+    .lower = +[](const LowerCall& c) {
+      const Formula f(c);
+      return f.finish(f.op("atan2", {f.x(), cosine_of_sine(f)}));
+    },
+    .cost_ns = 0.6f,
+});
+constinit const graph::OpRow kAcos = unary_row<kAcos, acos_kernel>({
+    .name = "acos",
+    .gradient = +[](const GradCall& c) -> Tensors { return {-(c.g[0] / sqrt((1 - c.in[0]) * (1 + c.in[0])))}; },
+    .lower = +[](const LowerCall& c) {
+      const Formula f(c);
+      return f.finish(f.op("atan2", {cosine_of_sine(f), f.x()}));
+    },
+    .cost_ns = 0.6f,
+});
+constinit const graph::OpRow kAtan = unary_row<kAtan, atan_kernel>({
+    .name = "atan",
+    .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] / (1 + c.in[0] * c.in[0])}; },
+    .lower = +[](const LowerCall& c) {
+      const Formula f(c);
+      return f.finish(f.op("atan2", {f.x(), f.number(Number(1))}));
+    },
+    .cost_ns = 0.5f,
+});
+
+}  // namespace nx::ops
+
+namespace nx {
+
+using ops::elementwise;
+using ops::TypeRule;
+
+Tensor sin(const Operand& x) { return elementwise(ops::kSin, TypeRule::kInexact, {x}); }
+Tensor cos(const Operand& x) { return elementwise(ops::kCos, TypeRule::kInexact, {x}); }
+Tensor tan(const Operand& x) { return elementwise(ops::kTan, TypeRule::kInexact, {x}); }
+Tensor asin(const Operand& x) { return elementwise(ops::kAsin, TypeRule::kInexact, {x}); }
+Tensor acos(const Operand& x) { return elementwise(ops::kAcos, TypeRule::kInexact, {x}); }
+Tensor atan(const Operand& x) { return elementwise(ops::kAtan, TypeRule::kInexact, {x}); }
+
+}  // namespace nx
+#endif
