@@ -12,6 +12,7 @@
 #include "nx/config.h"
 #include "nx/literal.h"
 #include "nx/tensor.h"
+#include "nx/type.h"
 
 namespace nx {
 
@@ -29,13 +30,14 @@ struct TensorOptions {
 NX_API Tensor tensor(const Literal& literal, const TensorOptions& options = {});
 
 /// The names of the element types: `nx::f32` is a DType where one is wanted, and `nx::u8(3)`,
-/// `nx::f32({1, 2})` make tensors.
+/// `nx::f32({1, 2})` make tensors, `nx::f32(x)` casts one.
 template <DType kType>
 struct TypeName {
   constexpr operator DType() const noexcept { return kType; }
   Tensor operator()(const Literal& literal, const Names& names = {}) const {
     return tensor(literal, {.type = kType, .names = names});
   }
+  Tensor operator()(const Tensor& x) const { return as_type(x, kType); }
 };
 #define NX_TYPE_NAME_(name) inline constexpr TypeName<DType::name> name {}
 NX_TYPE_NAME_(u2);

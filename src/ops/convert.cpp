@@ -346,12 +346,5 @@ Tensor bitcast(const Operand& x, DType type) {
                      ops::labels_of(tensor));
 }
 
-Tensor TypeName::operator()(const Operand& x) const {
-  if (x.is_number() && !fits(x.number(), type))
-    throw ArgumentError(name_of(type), fmt::format("{} does not fit", x.number().to_string()),
-                        x.where());
-  return as_type(x, type);
-}
-
 }  // namespace nx
 #endif
