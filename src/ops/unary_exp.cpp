@@ -50,7 +50,9 @@ struct Sigmoid : Guarded<Sigmoid> {
   }
 };
 struct Expm1 : Guarded<Expm1> {
-  template <class D, class V> static V fast(D d, V x) { return hn::Expm1(d, x); }
+  template <class D, class V> static V fast(D d, V x) {
+    return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Expm1(d, x));  // keeps -0
+  }
   template <class D, class V> static auto usual(D d, V x) { return between(d, x, kWide<D> ? -700 : -80, kWide<D> ? 700 : 80); }
   template <class T> static T exact(T x) { return std::expm1(x); }
 };
