@@ -32,6 +32,8 @@ if(NXPP_BUILD_TOOLS)
     nxpp_program(nxpp-conformance nxpp_internal ${conformance_sources})
     target_link_libraries(nxpp-conformance PRIVATE CLI11::CLI11)
     target_include_directories(nxpp-conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_compile_definitions(nxpp-conformance PRIVATE
+      NXPP_CONFORMANCE_DIFFERENCES="${PROJECT_SOURCE_DIR}/tests/conformance/differences.jsonl")
   endif()
 endif()
 

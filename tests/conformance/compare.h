@@ -1,0 +1,24 @@
+// Comparison of what a call gave with what the reference gave, under one table of tolerances.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "conformance/case.h"
+
+namespace nx::conformance {
+
+/// How far values of inexact types may be off; integers, types, shapes and labels never are.
+struct Tolerance {
+  double f64_relative = 1e-10, f64_absolute = 1e-12;
+  double f32_relative = 1e-5, f32_absolute = 1e-6;
+  int small_units = 1;  // of the last place, for f16, bf16 and f8
+};
+
+/// The row of `fn` in the table of tolerances, or the default one.
+Tolerance tolerance_of(std::string_view fn);
+
+/// What differs, or an empty text.
+std::string difference(const Json& expect, const Json& got, const Tolerance& tolerance);
+
+}  // namespace nx::conformance

@@ -1,0 +1,160 @@
+// Finding what to call for a case, calling it, and judging the result.
+#include "conformance/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conformance/compare.h"
+#include "nx/jit.h"
+
+namespace nx::conformance {
+namespace {
+
+constexpr std::string_view kReadValues[] = {
+    "Nx.to_binary",   "Nx.to_number",  "Nx.to_flat_list", "Nx.to_list",     "Nx.to_template",
+    "Nx.template",    "Nx.to_batched", "Nx.from_binary",  "Nx.compatible?", "Nx.inspect",
+    "Nx.donatable",   "Nx.donatable?", "Nx.serialize",    "Nx.deserialize", "Nx.load_numpy!",
+    "Nx.is_tensor",   "Nx.to_heatmap", "Nx.backend_copy",
+};
+constexpr std::string_view kRefuseValues[] = {
+    "Nx.quotient", "Nx.remainder",       "Nx.left_shift",  "Nx.right_shift", "Nx.gather",
+    "Nx.take",     "Nx.take_along_axis", "Nx.indexed_add", "Nx.indexed_put",
+};
+
+template <std::size_t N>
+bool among(const std::string_view (&list)[N], std::string_view fn) {
+  return std::find(std::begin(list), std::end(list), fn) != std::end(list);
+}
+
+/// Calls `f` on every tensor inside a value.
+void for_each_tensor(ops::Value& value, const std::function<void(Tensor&)>& f) {
+  if (auto* t = std::get_if<Tensor>(&value.data)) {
+    if (t->has_value() && !t->is_template()) f(*t);
+  } else if (auto* list = std::get_if<ops::Value::List>(&value.data)) {
+    for (ops::Value& v : *list) for_each_tensor(v, f);
+  } else if (auto* map = std::get_if<ops::Value::Map>(&value.data)) {
+    for (auto& [key, v] : *map) for_each_tensor(v, f);
+  }
+}
+
+/// Module and name of a function of the reference.
+std::pair<std::string_view, std::string_view> split(std::string_view fn) {
+  const auto dot = fn.rfind('.');
+  if (dot == std::string_view::npos) return {"", fn};
+  return {fn.substr(0, dot), fn.substr(dot + 1)};
+}
+
+ops::Value run_case(const Case& c, const Setup& setup) {
+  if (const Adapter adapter = find_adapter(c.fn)) return adapter(c, setup);
+  const auto* const row = find_function(c.fn);
+  if (row == nullptr) throw Skip("not there yet");
+  std::vector<ops::Value> args;
+  for (const Json& arg : c.args) args.push_back(value_of(arg));
+  const Setup own = reads_values(c.fn) ? Setup{setup.compiler, Mode::eager} : setup;
+  return run_call(own, c.fn, *row->call, args, options_of(c.opts));
+}
+
+Verdict judge_error(const Case& c, const Setup& setup) {
+  using Kind = Verdict::Kind;
+  std::string got;
+  try {
+    got = json_of(run_case(c, setup)).dump();
+  } catch (const InternalError& e) {
+    return {Kind::failed, fmt::format("expected an error, got a bug of ours: {}", e.what())};
+  } catch (const Error&) {
+    return {Kind::passed, ""};
+  }
+  // Compiled code cannot refuse a value: then the eager call must.
+  if (setup.mode == Mode::jit && refuses_values(c.fn))
+    return judge_error(c, {setup.compiler, Mode::eager});
+  return {Kind::failed, fmt::format("expected an error, got {}", got.substr(0, 200))};
+}
+
+}  // namespace
+
+bool reads_values(std::string_view fn) { return among(kReadValues, fn); }
+bool refuses_values(std::string_view fn) { return among(kRefuseValues, fn); }
+
+const ops::FunctionRow* find_function(std::string_view fn) {
+  const auto [module, name] = split(fn);
+  for (const auto* family : ops::families())
+    for (const auto& row : family->functions)
+      if (*row.module == module && name_here(*row.name) == name_here(name)) return &row;
+  return nullptr;
+}
+
+const ops::FunctionRow* find_function_named(std::string_view name) {
+  for (const auto* family : ops::families())
+    for (const auto& row : family->functions)
+      if (name_here(*row.name) == name) return &row;
+  return nullptr;
+}
+
+Adapter find_adapter(std::string_view fn) {
+  for (const auto& table : {kGradAdapters, kJitAdapters, kDonationAdapters})
+    for (const auto& row : table)
+      if (row.fn == fn || (row.fn.back() == ':' && fn.starts_with(row.fn))) return row.run;
+  return nullptr;
+}
+
+ops::Value run_call(const Setup& setup, const std::string& name, const Call& call,
+                    std::span<const ops::Value> args, const ops::Options& options) {
+  if (setup.mode == Mode::eager) return call(args, options);
+  std::vector<Tensor> leaves;
+  std::vector<ops::Value> own_args(args.begin(), args.end());
+  ops::Options own_options = options;
+  const auto for_each_argument = [&](const std::function<void(Tensor&)>& f) {
+    for (ops::Value& arg : own_args) for_each_tensor(arg, f);
+    for (auto& [key, value] : own_options) for_each_tensor(value, f);
+  };
+  for_each_argument([&](Tensor& t) { leaves.push_back(t); });
+  ops::Value result;  // what is not a tensor in it is known once the function is traced
+  const auto function = nx::jit(
+      [&](std::vector<Tensor> traced) {
+        std::size_t next = 0;
+        for_each_argument([&](Tensor& t) { t = traced[next++]; });
+        result = call(own_args, own_options);
+        std::vector<Tensor> tensors;
+        for_each_tensor(result, [&](Tensor& t) {
+          tensors.push_back(std::move(t));
+          t = Tensor();
+        });
+        return tensors;
+      },
+      {.name = name, .compiler = setup.compiler, .donation = DonationPolicy::lenient});
+  const std::vector<Tensor> tensors = function(leaves);
+  std::size_t next = 0;
+  // Emptied handles have no value, which for_each_tensor passes over: walk by hand.
+  const std::function<void(ops::Value&)> fill = [&](ops::Value& value) {
+    if (auto* t = std::get_if<Tensor>(&value.data)) {
+      if (!t->has_value()) *t = tensors[next++];
+    } else if (auto* list = std::get_if<ops::Value::List>(&value.data)) {
+      for (ops::Value& v : *list) fill(v);
+    } else if (auto* map = std::get_if<ops::Value::Map>(&value.data)) {
+      for (auto& [key, v] : *map) fill(v);
+    }
+  };
+  fill(result);
+  return result;
+}
+
+Verdict judge(const Case& c, const Setup& setup) {
+  using Kind = Verdict::Kind;
+  if (find_adapter(c.fn) == nullptr && find_function(c.fn) == nullptr)
+    return {Kind::skipped, "not there yet"};
+  if (mentions_later_type(c)) return {Kind::skipped, "types below a byte, f8 and complex"};
+  try {
+    if (c.error) return judge_error(c, setup);
+    const ops::Value got = run_case(c, setup);
+    auto message = difference(c.expect, json_of(got), tolerance_of(c.fn));
+    return {message.empty() ? Kind::passed : Kind::failed, std::move(message)};
+  } catch (const Skip& skip) {
+    return {Kind::skipped, skip.what()};
+  } catch (const std::exception& e) {
+    return {Kind::failed, fmt::format("expected {}, got an error: {}",
+                                      c.expect.dump().substr(0, 120), e.what())};
+  }
+}
+
+}  // namespace nx::conformance
