@@ -220,7 +220,13 @@ ops::Value value_of(const Json& json) {
       if (const auto type = dtype_from_name(inner.get<std::string>())) return *type;
     return inner.is_string() ? ops::Value(inner.get<std::string>()) : value_of(inner);
   }
-  if (kind == "tuple" || kind == "kw") return list_of(inner);
+  if (kind == "tuple") return list_of(inner);
+  if (kind == "kw") {  // pairs of a bare key and a value
+    ops::Value::List pairs;
+    for (const Json& pair : inner)
+      pairs.push_back(ops::Value::List{pair.at(0).get<std::string>(), value_of(pair.at(1))});
+    return pairs;
+  }
   if (kind == "range")
     return ops::Value::Range{inner.at(0).get<std::int64_t>(), inner.at(1).get<std::int64_t>(),
                              inner.at(2).get<std::int64_t>()};

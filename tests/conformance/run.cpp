@@ -85,6 +85,8 @@ const ops::FunctionRow* find_function(std::string_view fn) {
 }
 
 const ops::FunctionRow* find_function_named(std::string_view name) {
+  // `max` is there twice: as an operation and as a constant.
+  if (const auto* const row = find_function("Nx." + std::string(name))) return row;
   for (const auto* family : ops::families())
     for (const auto& row : family->functions)
       if (name_here(*row.name) == name) return &row;
