@@ -118,6 +118,7 @@ TileKernel quotient(DType type) { return select_kernel<Division<false>, 2>(type)
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "graph/match.h"
 #include "nx/operators.h"
 #include "ops/elementwise_rows.h"
 
@@ -165,12 +166,22 @@ std::vector<stablehlo::Value> lower_division(const LowerCall& call, const char* 
   return f.finish(f.select(is_zero, remainder ? f.x() : zero, result));
 }
 
+// As the public function does with numbers; gradients of powers make such exponents.
+Tensor simplify_pow(const graph::SimplifyCall& call) {
+  const auto exponent = graph::splat_of(call.in[1]);
+  if (exponent && exponent->real() == 1 && exponent->imag() == 0) return call.in[0];
+  if (exponent && exponent->real() == 2 && exponent->imag() == 0)
+    return multiply(call.in[0], call.in[0]);
+  return {};
+}
+
 }  // namespace
 
 constinit const graph::OpRow kPow = binary_row<kPow, pow_kernel>({
     .name = "pow",
     .gradient = pow_gradient,
     .lower = +[](const LowerCall& c) { return lower_as(c, "power"); },
+    .simplify = simplify_pow,
     .cost_ns = 2,
 });
 constinit const graph::OpRow kAtan2 = binary_row<kAtan2, atan2_kernel>({

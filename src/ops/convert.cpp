@@ -220,6 +220,8 @@ graph::TensorTypes infer_convert(std::span<const graph::TensorType> in, const gr
 }
 
 graph::Tensors convert_gradient(const graph::GradCall& c) {
+  // What was computed in f64 keeps its precision all the way back.
+  if (c.g[0].type() == DType::f64) return {c.g[0]};
   return {as_type(c.g[0], to_inexact(c.in[0].type()))};
 }
 
