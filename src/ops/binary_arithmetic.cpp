@@ -67,7 +67,9 @@ HWY_AFTER_NAMESPACE();
 #include "graph/match.h"
 #include "nx/operators.h"
 #include "ops/creation.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -174,6 +176,52 @@ constinit const graph::OpRow kMin = binary_row<kMin, min_kernel>({
     .lower = +[](const LowerCall& c) { return lower_as(c, "minimum"); },
     .commutative = true,
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kAdd, &kSubtract, &kMultiply, &kDivide, &kMax, &kMin};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "add",
+                  .doc = "The sum of both.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(3.75, 1.5, 2.25); },
+                  .call = erase<&nx::add>}),
+    function_row({.name = "subtract",
+                  .doc = "The first less the second.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-0.75, 1.5, 2.25); },
+                  .call = erase<&nx::subtract>}),
+    function_row({.name = "multiply",
+                  .doc = "The product of both.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(3.375, 1.5, 2.25); },
+                  .call = erase<&nx::multiply>}),
+    function_row({.name = "divide",
+                  .doc = "The first over the second; integers become f32.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, 0.5, 10},
+                  .examples = +[] { return example(0.75, 3, 4); },
+                  .call = erase<&nx::divide>}),
+    function_row({.name = "max",
+                  .doc = "The larger of both; NaN if either is.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(2.25, 1.5, 2.25); },
+                  .call = erase<&nx::max>}),
+    function_row({.name = "min",
+                  .doc = "The smaller of both; NaN if either is.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1.5, 1.5, 2.25); },
+                  .call = erase<&nx::min>}),
+};
+
+}  // namespace
+
+constinit const Family kArithmeticFamily{"arithmetic", kOps, kFunctions};
 
 }  // namespace nx::ops
 

@@ -94,7 +94,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include "nx/binary.h"
 #include "nx/unary.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -177,6 +179,73 @@ constinit const graph::OpRow kPopulationCount = with_kernel(
         .gradient = graph::zero_gradient_rule,
         .lower = +[](const LowerCall& c) { return lower_as(c, "popcnt"); },
     }), subbyte_population);
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kBitwiseAnd, &kBitwiseOr, &kBitwiseXor, &kBitwiseNot, &kLeftShift, &kRightShift,
+                                     &kCountLeadingZeros, &kPopulationCount};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "bitwise_and",
+                  .doc = "Bits set in both.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(4, 12, 6); },
+                  .call = erase<&nx::bitwise_and>,
+                  .differentiable = false}),
+    function_row({.name = "bitwise_or",
+                  .doc = "Bits set in either.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(14, 12, 6); },
+                  .call = erase<&nx::bitwise_or>,
+                  .differentiable = false}),
+    function_row({.name = "bitwise_xor",
+                  .doc = "Bits set in one of them.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(10, 12, 6); },
+                  .call = erase<&nx::bitwise_xor>,
+                  .differentiable = false}),
+    function_row({.name = "bitwise_not",
+                  .doc = "Every bit turned over.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-6, 5); },
+                  .call = erase<&nx::bitwise_not>,
+                  .differentiable = false}),
+    function_row({.name = "left_shift",
+                  .doc = "Bits moved up; 0 for shifts by the width or more.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, 0, 10},
+                  .examples = +[] { return example(20, 5, 2); },
+                  .call = erase<&nx::left_shift>,
+                  .differentiable = false}),
+    function_row({.name = "right_shift",
+                  .doc = "Bits moved down, keeping the sign.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, 0, 10},
+                  .examples = +[] { return example(-2, -7, 2); },
+                  .call = erase<&nx::right_shift>,
+                  .differentiable = false}),
+    function_row({.name = "count_leading_zeros",
+                  .doc = "The number of zero bits above the highest set one.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(28, 8); },
+                  .call = erase<&nx::count_leading_zeros>,
+                  .differentiable = false}),
+    function_row({.name = "population_count",
+                  .doc = "The number of set bits.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(3, 7); },
+                  .call = erase<&nx::population_count>,
+                  .differentiable = false}),
+};
+
+}  // namespace
+
+constinit const Family kBitsFamily{"bits", kOps, kFunctions};
 
 }  // namespace nx::ops
 

@@ -120,7 +120,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include "graph/match.h"
 #include "nx/operators.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -202,6 +204,41 @@ constinit const graph::OpRow kQuotient = binary_row<kQuotient, quotient_kernel>(
     .lower = +[](const LowerCall& c) { return lower_division(c, "divide", false); },
     .cost_ns = 3,
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kPow, &kAtan2, &kRemainder, &kQuotient};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "pow",
+                  .doc = "The first to the power of the second.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{1, 0.1, 5},
+                  .examples = +[] { return example(8, 2, 3); },
+                  .call = erase<&nx::pow>}),
+    function_row({.name = "atan2",
+                  .doc = "The angle of the point (second, first).",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{2, -10, 10},
+                  .examples = +[] { return example(0.7853981633974483, 1, 1); },
+                  .call = erase<&nx::atan2>}),
+    function_row({.name = "remainder",
+                  .doc = "What truncating division leaves over.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, 0.5, 10},
+                  .examples = +[] { return example(-1, -7, 3); },
+                  .call = erase<&nx::remainder>}),
+    function_row({.name = "quotient",
+                  .doc = "Integer division that truncates towards zero.",
+                  .accepts = Accepts::kInteger,
+                  .accuracy = Accuracy{0, 1, 10},
+                  .examples = +[] { return example(-2, -7, 3); },
+                  .call = erase<&nx::quotient>,
+                  .differentiable = false}),
+};
+
+}  // namespace
+
+constinit const Family kPowerFamily{"power", kOps, kFunctions};
 
 }  // namespace nx::ops
 

@@ -70,7 +70,9 @@ HWY_AFTER_NAMESPACE();
 #include "nx/binary.h"
 #include "nx/type.h"
 #include "nx/unary.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -168,6 +170,87 @@ Tensor compare(const graph::OpRow& row, const Operand& a, const Operand& b) {
 }
 
 }  // namespace
+namespace {
+
+const graph::OpRow* const kOps[] = {&kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual, &kLogicalAnd,
+                                     &kLogicalOr, &kLogicalXor, &kLogicalNot};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "equal",
+                  .doc = "1 where both are equal.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 1, 2); },
+                  .call = erase<&nx::equal>,
+                  .differentiable = false}),
+    function_row({.name = "not_equal",
+                  .doc = "1 where both differ.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1, 1, 2); },
+                  .call = erase<&nx::not_equal>,
+                  .differentiable = false}),
+    function_row({.name = "less",
+                  .doc = "1 where the first is below the second.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1, 1, 2); },
+                  .call = erase<&nx::less>,
+                  .differentiable = false}),
+    function_row({.name = "less_equal",
+                  .doc = "1 where the first is not above the second.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1, 1, 2); },
+                  .call = erase<&nx::less_equal>,
+                  .differentiable = false}),
+    function_row({.name = "greater",
+                  .doc = "1 where the first is above the second.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 1, 2); },
+                  .call = erase<&nx::greater>,
+                  .differentiable = false}),
+    function_row({.name = "greater_equal",
+                  .doc = "1 where the first is not below the second.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 1, 2); },
+                  .call = erase<&nx::greater_equal>,
+                  .differentiable = false}),
+    function_row({.name = "logical_and",
+                  .doc = "1 where neither is 0.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 1, 0); },
+                  .call = erase<&nx::logical_and>,
+                  .differentiable = false}),
+    function_row({.name = "logical_or",
+                  .doc = "1 where either is not 0.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1, 1, 0); },
+                  .call = erase<&nx::logical_or>,
+                  .differentiable = false}),
+    function_row({.name = "logical_xor",
+                  .doc = "1 where exactly one is not 0.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1, 1, 0); },
+                  .call = erase<&nx::logical_xor>,
+                  .differentiable = false}),
+    function_row({.name = "logical_not",
+                  .doc = "1 where the element is 0.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 2); },
+                  .call = erase<&nx::logical_not>,
+                  .differentiable = false}),
+};
+
+}  // namespace
+
+constinit const Family kCompareFamily{"compare", kOps, kFunctions};
+
 }  // namespace nx::ops
 
 namespace nx {

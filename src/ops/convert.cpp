@@ -79,7 +79,9 @@ HWY_AFTER_NAMESPACE();
 #include "graph/trace.h"
 #include "ops/creation.h"
 #include "ops/elementwise.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 #include "ops/labels.h"
 #include "ops/movement.h"
 
@@ -326,6 +328,29 @@ Tensor as_tensor(const Operand& x) {
   detail::Access::checked(x.tensor(), "as_type", x.where());
   return detail::Access::with_mark(x.tensor(), false);
 }
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kConvert, &kBitcast};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "as_type",
+                  .doc = "The values in another element type.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(Number(-2), -2.75, DType::s32); },
+                  .call = erase<&nx::as_type>}),
+    function_row({.name = "bitcast",
+                  .doc = "The bits read as another type of the same width.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(Number(1065353216), 1.0, DType::s32); },
+                  .call = erase<&nx::bitcast>,
+                  .differentiable = false}),
+};
+
+}  // namespace
+
+constinit const Family kConvertFamily{"convert", kOps, kFunctions};
 
 }  // namespace nx::ops
 

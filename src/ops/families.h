@@ -1,12 +1,20 @@
-// All families of operations: one line each here and in registry.cpp, in a family's own file the
-// rest.
+// Every family of operations, one line each. A family's file defines it.
 #pragma once
 
 #include "ops/function_row.h"
 
 namespace nx::ops {
 
-extern const Family kCreationFamily, kMovementFamily, kAssemblyFamily, kReduceFamily,
-    kContractFamily, kIndexingFamily, kRandomFamily, kConstantsFamily, kAboutFamily;
+extern const Family kSimpleFamily;
+extern const Family kExponentialFamily;
+extern const Family kTrigonometricFamily;
+extern const Family kHyperbolicFamily;
+extern const Family kSpecialFamily;
+extern const Family kArithmeticFamily;
+extern const Family kPowerFamily;
+extern const Family kBitsFamily;
+extern const Family kCompareFamily;
+extern const Family kSelectFamily;
+extern const Family kConvertFamily;
 
 }  // namespace nx::ops

@@ -56,7 +56,9 @@ HWY_AFTER_NAMESPACE();
 #include "nx/binary.h"
 #include "nx/type.h"
 #include "ops/creation.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 #include "ops/labels.h"
 #include "ops/movement.h"
 
@@ -103,6 +105,28 @@ constinit const graph::OpRow kSelect{
     .host = graph::HostRule(graph::ElementwiseRule{select_rule, 0.1f}),
     .simplify = simplify_select,
 };
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kSelect};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "select",
+                  .doc = "The second where the first is not 0, else the third.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(2, 1, 2, 3); },
+                  .call = erase<&nx::select>}),
+    function_row({.name = "clip",
+                  .doc = "The element brought between two bounds.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(3, 5, 1, 3); },
+                  .call = erase<&nx::clip>}),
+};
+
+}  // namespace
+
+constinit const Family kSelectFamily{"select", kOps, kFunctions};
 
 }  // namespace nx::ops
 

@@ -92,7 +92,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "nx/operators.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -159,6 +161,58 @@ constinit const graph::OpRow kLog10 = unary_row<kLog10, log10_kernel>({
     },
     .cost_ns = 0.4f,
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kExp, &kExpm1, &kLog, &kLog1p, &kLog2, &kLog10, &kSigmoid};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "exp",
+                  .doc = "e to the power of each element.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{2, -80, 88},
+                  .examples = +[] { return example(2.718281828459045, 1.0); },
+                  .call = erase<&nx::exp>}),
+    function_row({.name = "expm1",
+                  .doc = "e^x - 1, accurate near 0.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, -80, 88},
+                  .examples = +[] { return example(1.718281828459045, 1.0); },
+                  .call = erase<&nx::expm1>}),
+    function_row({.name = "log",
+                  .doc = "The natural logarithm.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, 0.001, 1000},
+                  .examples = +[] { return example(0.6931471805599453, 2.0); },
+                  .call = erase<&nx::log>}),
+    function_row({.name = "log1p",
+                  .doc = "ln(1 + x), accurate near 0.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, -0.9, 1000},
+                  .examples = +[] { return example(0.6931471805599453, 1.0); },
+                  .call = erase<&nx::log1p>}),
+    function_row({.name = "log2",
+                  .doc = "The logarithm to base 2.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, 0.001, 1000},
+                  .examples = +[] { return example(3.0, 8.0); },
+                  .call = erase<&nx::log2>}),
+    function_row({.name = "log10",
+                  .doc = "The logarithm to base 10.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, 0.001, 1000},
+                  .examples = +[] { return example(2.0, 100.0); },
+                  .call = erase<&nx::log10>}),
+    function_row({.name = "sigmoid",
+                  .doc = "1 / (1 + e^-x).",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -20, 20},
+                  .examples = +[] { return example(0.7310585786300049, 1.0); },
+                  .call = erase<&nx::sigmoid>}),
+};
+
+}  // namespace
+
+constinit const Family kExponentialFamily{"exponential", kOps, kFunctions};
 
 }  // namespace nx::ops
 

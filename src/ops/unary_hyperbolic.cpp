@@ -79,7 +79,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "nx/operators.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -182,6 +184,52 @@ constinit const graph::OpRow kAtanh = unary_row<kAtanh, atanh_kernel>({
     .lower = lower_atanh,
     .cost_ns = 0.6f,
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kSinh, &kCosh, &kTanh, &kAsinh, &kAcosh, &kAtanh};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "sinh",
+                  .doc = "The hyperbolic sine.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, -20, 20},
+                  .examples = +[] { return example(1.1752011936438014, 1.0); },
+                  .call = erase<&nx::sinh>}),
+    function_row({.name = "cosh",
+                  .doc = "The hyperbolic cosine.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -20, 20},
+                  .examples = +[] { return example(1.5430806348152437, 1.0); },
+                  .call = erase<&nx::cosh>}),
+    function_row({.name = "tanh",
+                  .doc = "The hyperbolic tangent.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, -10, 10},
+                  .examples = +[] { return example(0.7615941559557649, 1.0); },
+                  .call = erase<&nx::tanh>}),
+    function_row({.name = "asinh",
+                  .doc = "The inverse of sinh.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, -100, 100},
+                  .examples = +[] { return example(0.881373587019543, 1.0); },
+                  .call = erase<&nx::asinh>}),
+    function_row({.name = "acosh",
+                  .doc = "The inverse of cosh, on [1, inf).",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, 1.01, 100},
+                  .examples = +[] { return example(1.3169578969248166, 2.0); },
+                  .call = erase<&nx::acosh>}),
+    function_row({.name = "atanh",
+                  .doc = "The inverse of tanh, on (-1, 1).",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{5, -0.99, 0.99},
+                  .examples = +[] { return example(0.5493061443340549, 0.5); },
+                  .call = erase<&nx::atanh>}),
+};
+
+}  // namespace
+
+constinit const Family kHyperbolicFamily{"hyperbolic", kOps, kFunctions};
 
 }  // namespace nx::ops
 

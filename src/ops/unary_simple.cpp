@@ -103,7 +103,9 @@ HWY_AFTER_NAMESPACE();
 #include "nx/operators.h"
 #include "nx/type.h"
 #include "ops/convert.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -199,6 +201,99 @@ constinit const graph::OpRow kIsInfinity = unary_predicate_row<kIsInfinity, is_i
       return {c.writer.from_predicate(f.test("EQ", f.abs(f.x()), infinity), DType::u8)};
     },
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kAbs, &kNegate, &kSign, &kFloor, &kCeil, &kRound, &kSqrt, &kRsqrt, &kIsNan,
+                                     &kIsInfinity};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "abs",
+                  .doc = "The size of each element.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(2.5, -2.5); },
+                  .call = erase<&nx::abs>}),
+    function_row({.name = "negate",
+                  .doc = "Each element with the other sign.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-2.5, 2.5); },
+                  .call = erase<&nx::negate>}),
+    function_row({.name = "sign",
+                  .doc = "-1, 0 or 1 by the sign of each element.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-1.0, -2.5); },
+                  .call = erase<&nx::sign>}),
+    function_row({.name = "floor",
+                  .doc = "The largest whole number that is not above.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-3.0, -2.5); },
+                  .call = erase<&nx::floor>}),
+    function_row({.name = "ceil",
+                  .doc = "The smallest whole number that is not below.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-2.0, -2.5); },
+                  .call = erase<&nx::ceil>}),
+    function_row({.name = "round",
+                  .doc = "The nearest whole number, halves away from zero.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(-3.0, -2.5); },
+                  .call = erase<&nx::round>}),
+    function_row({.name = "sqrt",
+                  .doc = "The square root.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0.5, 0, 100},
+                  .examples = +[] { return example(1.4142135623730951, 2.0); },
+                  .call = erase<&nx::sqrt>}),
+    function_row({.name = "rsqrt",
+                  .doc = "1 over the square root.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{1.5, 0.01, 100},
+                  .examples = +[] { return example(0.7071067811865476, 2.0); },
+                  .call = erase<&nx::rsqrt>}),
+    function_row({.name = "is_nan",
+                  .doc = "1 where the element is not a number.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 1.0); },
+                  .call = erase<&nx::is_nan>,
+                  .differentiable = false}),
+    function_row({.name = "is_infinity",
+                  .doc = "1 where the element is infinite.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0, 1.0); },
+                  .call = erase<&nx::is_infinity>,
+                  .differentiable = false}),
+    function_row({.name = "real",
+                  .doc = "The real part.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(1.5, 1.5); },
+                  .call = erase<&nx::real>}),
+    function_row({.name = "imag",
+                  .doc = "The imaginary part.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{0, -10, 10},
+                  .examples = +[] { return example(0.0, 1.5); },
+                  .call = erase<&nx::imag>,
+                  .differentiable = false}),
+    function_row({.name = "phase",
+                  .doc = "The angle in the complex plane.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{1, -10, 10},
+                  .examples = +[] { return example(3.141592653589793, -2.0); },
+                  .call = erase<&nx::phase>,
+                  .differentiable = false}),
+};
+
+}  // namespace
+
+constinit const Family kSimpleFamily{"simple", kOps, kFunctions};
 
 }  // namespace nx::ops
 

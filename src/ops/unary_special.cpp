@@ -68,7 +68,9 @@ HWY_AFTER_NAMESPACE();
 #include <numbers>
 
 #include "nx/operators.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -172,6 +174,40 @@ constinit const graph::OpRow kErfInv = unary_row<kErfInv, erf_inv_kernel>({
     .lower = lower_erf_inv,
     .cost_ns = 4,
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kCbrt, &kErf, &kErfc, &kErfInv};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "cbrt",
+                  .doc = "The cubic root.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{1, 0.01, 100},
+                  .examples = +[] { return example(2.0, 8.0); },
+                  .call = erase<&nx::cbrt>}),
+    function_row({.name = "erf",
+                  .doc = "The error function.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{4, -4, 4},
+                  .examples = +[] { return example(0.8427007929497149, 1.0); },
+                  .call = erase<&nx::erf>}),
+    function_row({.name = "erfc",
+                  .doc = "1 - erf(x), accurate for large x.",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{4, -4, 4},
+                  .examples = +[] { return example(0.15729920705028513, 1.0); },
+                  .call = erase<&nx::erfc>}),
+    function_row({.name = "erf_inv",
+                  .doc = "The inverse of erf, on (-1, 1).",
+                  .accepts = Accepts::kAnyButComplex,
+                  .accuracy = Accuracy{4, -0.99, 0.99},
+                  .examples = +[] { return example(0.4769362762044699, 0.5); },
+                  .call = erase<&nx::erf_inv>}),
+};
+
+}  // namespace
+
+constinit const Family kSpecialFamily{"special", kOps, kFunctions};
 
 }  // namespace nx::ops
 

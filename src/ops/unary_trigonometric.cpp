@@ -74,7 +74,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "nx/operators.h"
+#include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
+#include "ops/families.h"
 
 namespace nx::ops {
 namespace {
@@ -143,6 +145,52 @@ constinit const graph::OpRow kAtan = unary_row<kAtan, atan_kernel>({
     },
     .cost_ns = 0.5f,
 });
+
+namespace {
+
+const graph::OpRow* const kOps[] = {&kSin, &kCos, &kTan, &kAsin, &kAcos, &kAtan};
+constexpr FunctionRow kFunctions[] = {
+    function_row({.name = "sin",
+                  .doc = "The sine of an angle in radians.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -3, 3},
+                  .examples = +[] { return example(0.8414709848078965, 1.0); },
+                  .call = erase<&nx::sin>}),
+    function_row({.name = "cos",
+                  .doc = "The cosine of an angle in radians.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -1.5, 1.5},
+                  .examples = +[] { return example(0.5403023058681398, 1.0); },
+                  .call = erase<&nx::cos>}),
+    function_row({.name = "tan",
+                  .doc = "The tangent of an angle in radians.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{6, -1.5, 1.5},
+                  .examples = +[] { return example(1.5574077246549023, 1.0); },
+                  .call = erase<&nx::tan>}),
+    function_row({.name = "asin",
+                  .doc = "The angle in [-pi/2, pi/2] whose sine is x.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -0.99, 0.99},
+                  .examples = +[] { return example(0.5235987755982989, 0.5); },
+                  .call = erase<&nx::asin>}),
+    function_row({.name = "acos",
+                  .doc = "The angle in [0, pi] whose cosine is x.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -0.99, 0.99},
+                  .examples = +[] { return example(1.0471975511965979, 0.5); },
+                  .call = erase<&nx::acos>}),
+    function_row({.name = "atan",
+                  .doc = "The angle in (-pi/2, pi/2) whose tangent is x.",
+                  .accepts = Accepts::kAny,
+                  .accuracy = Accuracy{4, -10, 10},
+                  .examples = +[] { return example(0.7853981633974483, 1.0); },
+                  .call = erase<&nx::atan>}),
+};
+
+}  // namespace
+
+constinit const Family kTrigonometricFamily{"trigonometric", kOps, kFunctions};
 
 }  // namespace nx::ops
 
