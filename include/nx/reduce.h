@@ -43,7 +43,7 @@ NX_API Tensor any(const Operand& x, const AnyOptions& options = {});
 
 struct ArgmaxOptions {
   std::optional<Axis> axis;  ///< Without it the flat index.
-  bool keep_axis = false;
+  bool keep_axis = false;  ///< As an axis of size 1; without `axis` it says nothing.
   std::string tie_break = "low";  ///< "low": the first of equal elements, "high": the last
   DType type = DType::s32;
   template <class F>

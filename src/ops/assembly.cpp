@@ -59,6 +59,28 @@ std::vector<Tensor> start_tensors(std::string_view operation, const Plain& x,
   return list;
 }
 
+bool any_vectorized(const Starts& starts) {
+  return std::any_of(starts.begin(), starts.end(), [](const Start& start) {
+    return start.is_tensor() && detail::Access::vector_rank(start.tensor()) > 0;
+  });
+}
+
+/// Every lane has its own starts: the rule that maps the row over leading axes does it.
+Tensor slice_lanes(const Operand& operand, const Plain& x, const Starts& starts,
+                   const Dims& lengths, const SliceOptions& options) {
+  std::vector<Tensor> operands{operand.is_number() ? x.tensor : operand.tensor()};
+  for (const Start& start : starts)
+    operands.push_back(start.is_tensor() ? as_type(start.tensor(), DType::s64)
+                                         : ops::scalar(Number(start.index()), DType::s64));
+  const VectorAxes axes = ops::merge_vector_axes("slice", operands, x.where);
+  for (Tensor& t : operands) t = ops::align_vector_axes(t, axes, 0, true);
+  const Attrs attrs = Attrs::of(ops::DynamicSliceAttrs{lengths});
+  const Tensor block =
+      (*ops::kDynamicSlice.vectorize)({operands, attrs, static_cast<int>(axes.size())})[0];
+  return slice(with_labels(block, x.names, axes), Starts(lengths.size(), Start(0)), lengths,
+               options);
+}
+
 Dims clamped(const Starts& starts, const Dims& dims, const Dims& block) {
   Dims list;
   for (std::size_t i = 0; i < dims.size(); ++i)
@@ -88,6 +110,7 @@ Tensor slice(const Operand& operand, const Starts& starts, const Dims& lengths,
       throw ArgumentError("slice", fmt::format("strides must be positive, got {}",
                                                to_string(strides)), x.where);
   }
+  if (any_vectorized(starts)) return slice_lanes(operand, x, starts, lengths, options);
   Tensor block = x.tensor;
   Dims from(dims.size(), 0);
   if (any_tensor(starts)) {
@@ -203,8 +226,7 @@ Tensor pad(const Operand& operand, const Operand& value, std::span<const Padding
     throw ShapeError("pad", fmt::format("the value must be a scalar, got {}",
                                         to_string(fill.dims())), given.where);
   if (fill.lead > 0) throw ShapeError("pad", "the value must not be vectorized", given.where);
-  const Operand both[] = {operand, value};
-  const DType type = ops::merge_operand_types(both);
+  const DType type = given.tensor.type();  // the value is brought to it
   const Dims lead(at(given.lead), 0);
   Dims low = lead, high = lead, interior = lead;
   for (const Padding& p : padding) {
@@ -214,8 +236,8 @@ Tensor pad(const Operand& operand, const Operand& value, std::span<const Padding
   }
   const Tensor filler = value.is_number() ? ops::scalar(value.number(), type)
                                           : as_type(fill.tensor, type);
-  return with_labels(ops::pad_dims(as_type(given.tensor, type), filler, low, high, interior),
-                     given.names, given.vector_axes);
+  return with_labels(ops::pad_dims(given.tensor, filler, low, high, interior), given.names,
+                     given.vector_axes);
 }
 
 }  // namespace nx

@@ -92,8 +92,11 @@ Tensor tensor(const Literal& literal, const TensorOptions& options) {
   const DType type = options.type.value_or(literal.type());
   const Dims& dims = literal.dims();
   ops::check_names("tensor", options.names, dims.size());
-  if (literal.data() == nullptr)
+  if (literal.data() == nullptr) {
+    if (literal.values().empty())
+      throw ArgumentError("tensor", "a literal needs values; `full` makes empty tensors");
     for (const Number& value : literal.values()) check_fits(value, type);
+  }
   if (dims.empty() && graph::current_trace() != nullptr)
     return ops::scalar(literal.values()[0], type);
   const ops::LabelsRef labels(options.names, {});
@@ -141,15 +144,18 @@ Tensor iota(const Dims& dims, const IotaOptions& options) {
 
 Tensor eye(const Dims& dims, const EyeOptions& options) {
   ops::check_names("eye", options.names, dims.size());
-  if (dims.size() < 2)
-    throw ShapeError("eye", fmt::format("expected at least two axes, got {}", to_string(dims)));
+  if (dims.empty()) throw ShapeError("eye", "expected at least one axis");
   Dims all;
   for (const VectorAxis& axis : options.vectorized_axes) all.push_back(axis.size);
   all.insert(all.end(), dims.begin(), dims.end());
   element_count(all);
-  const Dims last(dims.end() - 2, dims.end());
-  const Tensor hit =
-      equal(ops::iota_along(DType::s32, last, 0), ops::iota_along(DType::s32, last, 1));
+  Tensor hit;
+  if (dims.size() == 1) {  // the first row of a square
+    hit = equal(ops::iota_along(DType::s32, dims, 0), 0);
+  } else {
+    const Dims last(dims.end() - 2, dims.end());
+    hit = equal(ops::iota_along(DType::s32, last, 0), ops::iota_along(DType::s32, last, 1));
+  }
   return ops::with_labels(ops::broadcast_to(as_type(hit, options.type), all), options.names,
                           options.vectorized_axes);
 }
@@ -168,17 +174,17 @@ Tensor with_last_axis(const Operand& x) {
 
 Tensor linspace(const Operand& start, const Operand& stop, const LinspaceOptions& options) {
   const std::int64_t n = options.n;
-  if (n < 1 || (options.endpoint && n < 2))
-    throw ArgumentError("linspace", fmt::format("expected n of at least {}, got {}",
-                                                options.endpoint ? 2 : 1, n), start.where());
+  if (n < 1)
+    throw ArgumentError("linspace", fmt::format("expected n of at least 1, got {}", n),
+                        start.where());
   if (!is_inexact(options.type) && !is_integer(options.type))
     throw DTypeError("linspace", "unknown type", start.where());
   const Tensor from = as_type(with_last_axis(start), to_inexact(options.type));
   const Tensor to = as_type(with_last_axis(stop), to_inexact(options.type));
-  const Tensor step = divide(subtract(to, from), Operand(options.endpoint ? n - 1 : n));
+  const Tensor step = divide(subtract(to, from), Operand(options.endpoint && n > 1 ? n - 1 : n));
   Tensor count = ops::iota_along(to_inexact(options.type), {n}, 0);
   if (!options.name.empty()) count = ops::with_labels(count, {options.name}, {});
-  return as_type(add(multiply(count, step), from), options.type);
+  return as_type(add(from, multiply(count, step)), options.type);
 }
 
 Tensor full(const Dims& dims, const Operand& value, const FullOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "ops/creation.h"
 #include "ops/families.h"
+#include "ops/operand.h"
 #include "ops/row_values.h"
 
 namespace nx::ops {
@@ -12,7 +13,8 @@ void collect(const Value& value, std::size_t depth, Dims& dims, std::vector<Numb
   const auto* values = value.as<Value::List>();
   if (values == nullptr) {
     if (depth != dims.size()) throw ShapeError("tensor", "the parts of a literal differ in shape");
-    numbers.push_back(number_from(value));
+    if (value.as<Number>() == nullptr) refuse_value("numbers");
+    numbers.push_back(*value.as<Number>());
     return;
   }
   const auto size = static_cast<std::int64_t>(values->size());
@@ -25,7 +27,17 @@ void collect(const Value& value, std::size_t depth, Dims& dims, std::vector<Numb
 Value call_tensor(std::span<const Value> args, const Options& options) {
   expect_arguments(args, 1, 1);
   const auto own = options_from<TensorOptions>(options);
-  if (const auto* given = args[0].as<Tensor>()) return *given;
+  if (const auto* given = args[0].as<Tensor>()) {
+    if (own.type && *own.type != given->type())
+      throw ArgumentError("tensor", "a tensor keeps its type; use as_type");
+    if (!given->names().empty() && !own.names.empty() && !(given->names() == own.names))
+      throw ArgumentError("tensor", "a tensor keeps its names; use rename");
+    const ops::Plain plain = plain_operand("tensor", *given);
+    check_names("tensor", own.names, static_cast<std::size_t>(plain.rank()));
+    return with_labels(plain.tensor, own.names, plain.vector_axes);
+  }
+  if (const auto* truth = args[0].as<std::string>())
+    return tensor(*truth == "true" ? 1 : 0, {own.type.value_or(DType::u8), own.names});
   Dims dims;
   std::vector<Number> numbers;
   collect(args[0], 0, dims, numbers);
@@ -46,6 +58,28 @@ Value call_to_binary(std::span<const Value> args, const Options& options) {
   const Tensor x = args[0].as<Tensor>() ? *args[0].as<Tensor>() : tensor(number_from(args[0]));
   const auto bytes = to_binary(x);
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+/// Of every leaf of a container.
+Value template_of(const Value& value) {
+  if (const auto* x = value.as<Tensor>()) return to_template(*x);
+  if (const auto* number = value.as<Number>()) return make_template({}, default_type(*number));
+  if (const auto* values = value.as<Value::List>()) {
+    Value::List made;
+    for (const Value& v : *values) made.push_back(template_of(v));
+    return made;
+  }
+  const auto* map = value.as<Value::Map>();
+  if (map == nullptr) refuse_value("a tensor or a container");
+  Value::Map made;
+  for (const auto& [key, v] : *map) made.emplace(key, template_of(v));
+  return made;
+}
+
+Value call_to_template(std::span<const Value> args, const Options& options) {
+  expect_arguments(args, 1, 1);
+  if (!options.empty()) throw ArgumentError("call", "to_template has no options");
+  return template_of(args[0]);
 }
 
 Value call_eye(std::span<const Value> args, const Options& options) {
@@ -96,7 +130,7 @@ const FunctionRow kFunctions[] = {
      .examples = +[]() -> Examples {
        return {{{f({1, 2})}, {}, make_template({2}, f32)}};
      },
-     .call = erase<&nx::to_template>, .differentiable = false},
+     .call = call_to_template, .differentiable = false},
     {.name = "from_binary", .module = "Nx", .doc = "A tensor of packed little-endian elements.",
      .accepts = Accepts::kAny, .names = NamesRule::kDrop, .accuracy = Accuracy{},
      .examples = +[]() -> Examples {

@@ -73,6 +73,9 @@ Tensor scatter(std::string_view name, const graph::OpRow& row, const Operand& op
   Plain x = plain_operand(name, operand), indices = plain_operand(name, index_operand);
   Plain updates = plain_operand(name, update_operand);
   check_indices(name, indices);
+  if (indices.rank() != 2)
+    throw ShapeError(name, fmt::format("indices must have two axes, rows of positions, got {}",
+                                       to_string(indices.dims())), indices.where);
   const Dims own = listed_axes(name, x, indices, axes);
   const Operand both[] = {operand, update_operand};
   const DType type = ops::merge_operand_types(both);
@@ -96,8 +99,11 @@ Tensor take(const Operand& operand, const Operand& index_operand, const TakeOpti
       return p.names.empty() ? Names(at(p.rank())) : p.names;
     };
     names = named(x);
+    Names inner = named(indices);
+    // One axis for one axis: their names must agree.
+    if (inner.size() == 1)
+      inner = ops::merge_names("take", {names[at(axis)]}, 1, inner, 1, x.where);
     names.erase(names.begin() + axis);
-    const Names inner = named(indices);
     names.insert(names.begin() + axis, inner.begin(), inner.end());
   }
   GatherAttrs attrs{{axis}, 0, axis};
@@ -147,16 +153,8 @@ Tensor gather(const Operand& operand, const Operand& index_operand, const Gather
   Plain x = plain_operand("gather", operand), indices = plain_operand("gather", index_operand);
   check_indices("gather", indices);
   const Dims axes = listed_axes("gather", x, indices, options.axes);
-  Names names;
-  if (!x.names.empty() || !indices.names.empty()) {
-    names = indices.names.empty() ? Names(at(indices.rank())) : indices.names;
-    names.pop_back();
-    for (std::int64_t i = 0; i < x.rank(); ++i)
-      if (std::find(axes.begin(), axes.end(), i) == axes.end())
-        names.push_back(x.names.empty() ? Name() : x.names[at(i)]);
-  }
   align("gather", {&x, &indices});
-  return with_labels(ops::gather_dims(x.tensor, indices.tensor, {axes, x.lead, 0}), names,
+  return with_labels(ops::gather_dims(x.tensor, indices.tensor, {axes, x.lead, 0}), {},
                      x.vector_axes);
 }
 

@@ -20,10 +20,6 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-Name name_of_axis(const Names& names, std::size_t axis) {
-  return names.empty() ? Name() : names[axis];
-}
-
 bool contains(const Dims& list, std::int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -54,10 +50,7 @@ Tensor reshape(const Operand& x, const Dims& wanted, const ReshapeOptions& optio
                                             element_count(dims)), plain.where);
   }
   ops::check_names("reshape", options.names, dims.size());
-  // The names stay when the dims do.
-  Names names = options.names;
-  if (names.empty() && dims == plain.dims()) names = plain.names;
-  return with_labels(ops::reshape_dims(plain.tensor, plain.with_lead(dims)), names,
+  return with_labels(ops::reshape_dims(plain.tensor, plain.with_lead(dims)), options.names,
                      plain.vector_axes);
 }
 
@@ -201,13 +194,7 @@ Tensor tile(const Operand& x, const Dims& repetitions) {
   element_count(joined);
   Tensor out = ops::reshape_dims(plain.tensor, plain.with_lead(apart));
   out = ops::broadcast_to(out, plain.with_lead(repeated));
-  out = ops::reshape_dims(out, plain.with_lead(joined));
-  Names names;
-  if (!plain.names.empty())
-    for (std::size_t i = 0; i < rank; ++i)
-      names.push_back(i < rank - own.size() ? Name()
-                                            : name_of_axis(plain.names, i - (rank - own.size())));
-  return with_labels(out, names, plain.vector_axes);
+  return with_labels(ops::reshape_dims(out, plain.with_lead(joined)), {}, plain.vector_axes);
 }
 
 }  // namespace nx

@@ -60,10 +60,6 @@ void check_names(std::string_view operation, const Names& names, std::size_t ran
   if (names.size() != rank)
     throw ShapeError(operation, fmt::format("expected one name for each of {} axes, got {}", rank,
                                             names.size()));
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (!names[i].empty() && names[i] == names[j])
-        throw ShapeError(operation, fmt::format("two axes have the name \"{}\"", names[i].view()));
 }
 
 }  // namespace nx::ops

@@ -30,7 +30,7 @@ Plain plain_operand(std::string_view operation, const Operand& operand);
 
 /// The result under its labels, without a mark of donation.
 Tensor with_labels(Tensor x, Names names, VectorAxes vector_axes);
-/// Throws ShapeError unless there are no names or one for each axis, none of them twice.
+/// Throws ShapeError unless there are no names or one for each axis.
 void check_names(std::string_view operation, const Names& names, std::size_t rank);
 
 }  // namespace nx::ops

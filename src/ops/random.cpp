@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "graph/trace.h"
+#include "nx/constants.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
 #include "ops/movement.h"
@@ -41,6 +42,16 @@ Tensor part(const Tensor& x, std::int64_t i, std::size_t after) {
   limits[axis] = i + 1;
   out.erase(out.begin() + axis);
   return ops::reshape_dims(ops::slice_dims(x, starts, limits, Dims(dims.size(), 1)), out);
+}
+
+/// Each integer as the words above and below 2^32, on a new last axis.
+Tensor two_words(const Tensor& integers) {
+  const Tensor wide = as_type(integers, DType::u64);
+  Dims one = ops::dims_of(wide);
+  one.push_back(1);
+  const Tensor halves[] = {ops::reshape_dims(as_type(right_shift(wide, 32), DType::u32), one),
+                           ops::reshape_dims(as_type(wide, DType::u32), one)};
+  return ops::concatenate_dims(halves, static_cast<std::int64_t>(one.size()) - 1);
 }
 
 Tensor split_plain(const Tensor& key, std::int64_t parts) {
@@ -116,7 +127,7 @@ Tensor real_or_complex(std::string_view name, const Draw& draw, DType type, cons
   pairs.back() = draw.count;
   pairs.push_back(2);
   const Tensor both = ops::reshape_dims(flat, pairs);
-  return complex(part(both, 0, 0), part(both, 1, 0));
+  return add(part(both, 0, 0), multiply(part(both, 1, 0), constants::i(type)));
 }
 
 /// `from` and `to` as scalars of the type, for arithmetic with flat values.
@@ -138,18 +149,14 @@ Tensor uniform_values(const Tensor& key, std::int64_t count, DType type, const T
 
 Tensor key(const Operand& seed) {
   const Plain plain = plain_operand("key", seed);
-  if (!is_integer(plain.tensor.type()))
-    throw DTypeError("key", fmt::format("a seed is an integer, got {}",
-                                        name_of(plain.tensor.type())), seed.where());
+  const DType type = plain.tensor.type();
+  if (!is_signed_integer(type) && type != DType::u64)
+    throw DTypeError("key", fmt::format("a seed is a signed integer, got {}", name_of(type)),
+                     seed.where());
   if (plain.rank() != 0)
     throw ShapeError("key", fmt::format("a seed is a scalar, got {}", to_string(plain.dims())),
                      seed.where());
-  const Tensor wide = as_type(plain.tensor, DType::u64);
-  Dims one = ops::dims_of(wide);
-  one.push_back(1);
-  const Tensor halves[] = {ops::reshape_dims(as_type(right_shift(wide, 32), DType::u32), one),
-                           ops::reshape_dims(as_type(wide, DType::u32), one)};
-  return with_labels(ops::concatenate_dims(halves, plain.lead), {}, plain.vector_axes);
+  return with_labels(two_words(plain.tensor), {}, plain.vector_axes);
 }
 
 Tensor split(const Tensor& key, const SplitOptions& options) {
@@ -161,11 +168,21 @@ Tensor split(const Tensor& key, const SplitOptions& options) {
 
 Tensor fold_in(const Tensor& key_tensor, const Operand& data) {
   const Plain plain = plain_key("fold_in", key_tensor);
-  const Plain counters = plain_operand("fold_in", key(data));
-  if (counters.lead > 0)
+  const Plain given = plain_operand("fold_in", data);
+  if (!is_integer(given.tensor.type()))
+    throw DTypeError("fold_in", fmt::format("the data are integers, got {}",
+                                            name_of(given.tensor.type())), data.where());
+  if (given.lead > 0)
     throw ShapeError("fold_in", "the data must not be vectorized", data.where());
-  const Tensor spread = ops::broadcast_to(counters.tensor, ops::dims_of(plain.tensor));
-  const Tensor mixed = graph::emit(ops::kThreefry, {plain.tensor, spread},
+  // A number counts modulo 2^32. Each element of the data gives a key of its own.
+  const Tensor numbers = data.is_number() ? as_type(given.tensor, DType::s32) : given.tensor;
+  Dims dims = plain.with_lead(given.dims());
+  Dims key_axes = ops::iota_dims(static_cast<std::size_t>(plain.lead));
+  key_axes.push_back(static_cast<std::int64_t>(dims.size()));
+  dims.push_back(2);
+  const Tensor spread = ops::broadcast_to(two_words(numbers), dims);
+  const Tensor keys = ops::broadcast_dims(plain.tensor, dims, key_axes);
+  const Tensor mixed = graph::emit(ops::kThreefry, {keys, spread},
                                    graph::Attrs::of(ops::ThreefryAttrs{}), data.where());
   return with_labels(mixed, {}, plain.vector_axes);
 }
@@ -213,6 +230,13 @@ std::pair<Tensor, Tensor> randint(const Tensor& key, const Operand& min, const O
   const DType type = options.type;
   if (!is_integer(type) || is_subbyte(type))
     throw DTypeError("randint", fmt::format("expected an integer type, got {}", name_of(type)));
+  for (const Operand& edge : {min, max})
+    if (edge.is_number() ? !edge.number().is_integer() : !is_integer(edge.tensor().type()))
+      throw DTypeError("randint", "bounds must be integers", edge.where());
+  if (min.is_number() && max.is_number() && min.number().real() >= max.number().real())
+    throw ArgumentError("randint", fmt::format("expected min below max, got {} and {}",
+                                               min.number().to_string(),
+                                               max.number().to_string()), min.where());
   const Draw draw = begin("randint", key, options.shape, options.names);
   const int bits = bits_of(type);
   const Tensor all = as_type(random_bits(draw.own, 2 * draw.count, bits), DType::u64);

@@ -86,7 +86,7 @@ Tensor arg(std::string_view name, const OpRow& row, const Operand& operand,
   }
   const ops::ArgReduceAttrs attrs{axis, options.tie_break == "high", options.type};
   return finish(x, graph::emit(row, {searched}, graph::Attrs::of(attrs), x.where), axes,
-                options.keep_axis);
+                options.keep_axis && options.axis.has_value());
 }
 
 }  // namespace

@@ -11,6 +11,14 @@ namespace {
 
 const float kInf = INFINITY, kNan = NAN;
 
+/// The scaling factor may be a number.
+Value call_logsumexp(std::span<const Value> args, const Options& options) {
+  Options made = options;
+  for (auto& [name, value] : made)
+    if (name == "exp_scaling_factor" && value.as<Number>()) value = tensor(number_from(value));
+  return erase<&nx::logsumexp>(args, made);
+}
+
 const FunctionRow kFunctions[] = {
     {.name = "sum", .module = "Nx",
      .doc = "The sum along axes; unsigned integers to 32 bits give u32, signed ones s32.",
@@ -83,7 +91,7 @@ const FunctionRow kFunctions[] = {
                {{f({1000, 1000})}, {}, f(1000.6931471805599)},
                {{f({-kInf, -kInf})}, {}, f(-kInf)}};
      },
-     .call = erase<&nx::logsumexp>},
+     .call = call_logsumexp},
     {.name = "variance", .module = "Nx", .doc = "The mean squared distance from the mean.",
      .accepts = Accepts::kReal, .names = NamesRule::kDropReduced, .accuracy = Accuracy{8},
      .examples = +[]() -> Examples {
