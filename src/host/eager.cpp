@@ -225,7 +225,8 @@ void run_eager(const OpRow& row, std::span<const EagerInput> in, const graph::At
     return run_reduce(row, *rule, in[0], attrs, out[0], status);
   if (const auto* rule = row.host_as<graph::GenerateRule>()) {
     const auto count = static_cast<std::size_t>(element_count(out[0].dims));
-    return rule->fill({out[0].type, out[0].dims}, attrs, 0, count, out[0].data);
+    if (count > 0) rule->fill({out[0].type, out[0].dims}, attrs, 0, count, out[0].data);
+    return;
   }
   if (row.host_as<graph::KernelRule>()) return run_prepared(row, in, attrs, out, status);
   if (row.host_as<graph::RelabelRule>()) {
