@@ -29,16 +29,6 @@ void combine_into(const Reduction& reduction, void* acc, const void* from,
   reduction.combine({in, acc, static_cast<std::size_t>(count), nullptr});
 }
 
-/// Each of `count` values `element` bytes wide `times` times over.
-void expand_rows(const std::byte* from, std::size_t element, std::int64_t count, std::int64_t times,
-                 std::byte* to) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) {
-    fill_run(element, from, times, to);
-    from += element;
-    to += static_cast<std::int64_t>(element) * times;
-  }
-}
-
 }  // namespace
 
 void TileProgram::run(const void* const* in, void* const* out, void* scratch, int threads,
@@ -179,7 +169,7 @@ void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) c
         generators_[op.extra]->fill(tile.flat, static_cast<std::size_t>(count), at[op.out]);
         break;
       case OpKind::kExpandRows:
-        expand_rows(at[in[0]], op.element, tile.rows, tile.columns, at[op.out]);
+        repeat_each(op.element, at[in[0]], tile.rows, tile.columns, at[op.out]);
         break;
       case OpKind::kReduceRow: {
         const Reduction& reduction = reductions_[op.extra].reduction;

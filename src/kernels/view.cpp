@@ -144,4 +144,18 @@ void fill_run(std::size_t element, const void* value, std::int64_t count, void* 
   });
 }
 
+void repeat_each(std::size_t element, const void* from, std::int64_t count, std::int64_t times,
+                 void* to) noexcept {
+  visit_size(element, [&](auto type) {
+    using T = decltype(type);
+    const T* const values = static_cast<const T*>(from);
+    T* out = static_cast<T*>(to);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T value = values[i];
+      for (std::int64_t k = 0; k < times; ++k) out[k] = value;
+      out += times;
+    }
+  });
+}
+
 }  // namespace nx::kernels

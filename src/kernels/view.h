@@ -39,5 +39,8 @@ void gather_run(const StridedView& view, std::size_t element, const void* base, 
                 std::int64_t count, void* to) noexcept;
 /// `count` copies of one element.
 void fill_run(std::size_t element, const void* value, std::int64_t count, void* to) noexcept;
+/// `count` elements, each of them `times` times over.
+void repeat_each(std::size_t element, const void* from, std::int64_t count, std::int64_t times,
+                 void* to) noexcept;
 
 }  // namespace nx::kernels
