@@ -16,5 +16,14 @@ extern const Family kBitsFamily;
 extern const Family kCompareFamily;
 extern const Family kSelectFamily;
 extern const Family kConvertFamily;
+extern const Family kCreationFamily;
+extern const Family kMovementFamily;
+extern const Family kAssemblyFamily;
+extern const Family kReduceFamily;
+extern const Family kContractFamily;
+extern const Family kIndexingFamily;
+extern const Family kRandomFamily;
+extern const Family kConstantsFamily;
+extern const Family kAboutFamily;
 
 }  // namespace nx::ops

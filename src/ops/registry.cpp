@@ -16,6 +16,15 @@ std::span<const Family* const> families() {
       &kCompareFamily,
       &kSelectFamily,
       &kConvertFamily,
+      &kCreationFamily,
+      &kMovementFamily,
+      &kAssemblyFamily,
+      &kReduceFamily,
+      &kContractFamily,
+      &kIndexingFamily,
+      &kRandomFamily,
+      &kConstantsFamily,
+      &kAboutFamily,
   };
   return kFamilies;
 }
