@@ -21,6 +21,8 @@ NX_API Tensor exp(const Operand& x);
 NX_API Tensor expm1(const Operand& x);
 NX_API Tensor log(const Operand& x);
 NX_API Tensor log1p(const Operand& x);
+/// The logarithm to a base. log2 and log10 of floats below f32 are f32.
+NX_API Tensor log(const Operand& x, const Operand& base);
 NX_API Tensor log2(const Operand& x);
 NX_API Tensor log10(const Operand& x);
 /// 1 / (1 + e^-x).

@@ -131,6 +131,18 @@ constinit const Family kSelectFamily{"select", kOps, kFunctions};
 }  // namespace nx::ops
 
 namespace nx {
+namespace {
+
+bool has_names(const Operand& a, const Operand& b) {
+  const auto named = [](const Operand& x) { return !x.is_number() && !x.tensor().names().empty(); };
+  return named(a) || named(b);
+}
+Tensor without_names(const Operand& x) {
+  if (x.is_number() || x.tensor().names().empty()) return x.is_number() ? Tensor() : x.tensor();
+  return detail::Access::with_labels(x.tensor(), {}, x.tensor().vectorized_axes());
+}
+
+}  // namespace
 
 Tensor select(const Operand& predicate, const Operand& on_true, const Operand& on_false) {
   const Operand values[] = {on_true, on_false};
@@ -138,8 +150,15 @@ Tensor select(const Operand& predicate, const Operand& on_true, const Operand& o
   const bool is_mask = !predicate.is_number() && predicate.tensor().type() == DType::u8;
   const Tensor truth = is_mask ? Tensor() : not_equal(predicate, 0);
   const Operand mask = is_mask ? predicate : Operand(truth, predicate.where());
-  const std::array<Operand, 3> operands = {mask, on_true, on_false};
   const std::array<DType, 3> types = {DType::u8, type, type};
+  if (mask.is_number() || mask.tensor().rank() == 0 || !has_names(on_true, on_false)) {
+    const std::array<Operand, 3> operands = {mask, on_true, on_false};
+    return ops::elementwise_typed(ops::kSelect, operands, types, type);
+  }
+  // The predicate gives the shape, and so the names.
+  const Tensor a = without_names(on_true), b = without_names(on_false);
+  const std::array<Operand, 3> operands = {mask, on_true.is_number() ? on_true : Operand(a),
+                                           on_false.is_number() ? on_false : Operand(b)};
   return ops::elementwise_typed(ops::kSelect, operands, types, type);
 }
 

@@ -92,6 +92,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "nx/operators.h"
+#include "ops/creation.h"
 #include "ops/elementwise_functions.h"
 #include "ops/elementwise_rows.h"
 #include "ops/families.h"
@@ -164,6 +165,13 @@ constinit const graph::OpRow kLog10 = unary_row<kLog10, log10_kernel>({
 
 namespace {
 
+Value call_log(std::span<const Value> args, const Options& options) {
+  using Natural = Tensor (*)(const Operand&);
+  using ToBase = Tensor (*)(const Operand&, const Operand&);
+  return args.size() == 2 ? erase<static_cast<ToBase>(&nx::log)>(args, options)
+                          : erase<static_cast<Natural>(&nx::log)>(args, options);
+}
+
 const graph::OpRow* const kOps[] = {&kExp, &kExpm1, &kLog, &kLog1p, &kLog2, &kLog10, &kSigmoid};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "exp",
@@ -183,7 +191,7 @@ constexpr FunctionRow kFunctions[] = {
                   .accepts = Accepts::kAny,
                   .accuracy = Accuracy{5, 0.001, 1000},
                   .examples = +[] { return example(0.6931471805599453, 2.0); },
-                  .call = erase<&nx::log>}),
+                  .call = call_log}),
     function_row({.name = "log1p",
                   .doc = "ln(1 + x), accurate near 0.",
                   .accepts = Accepts::kAny,
@@ -226,8 +234,21 @@ Tensor sigmoid(const Operand& x) { return elementwise(ops::kSigmoid, TypeRule::k
 Tensor expm1(const Operand& x) { return elementwise(ops::kExpm1, TypeRule::kInexact, {x}); }
 Tensor log(const Operand& x) { return elementwise(ops::kLog, TypeRule::kInexact, {x}); }
 Tensor log1p(const Operand& x) { return elementwise(ops::kLog1p, TypeRule::kInexact, {x}); }
-Tensor log2(const Operand& x) { return elementwise(ops::kLog2, TypeRule::kInexact, {x}); }
-Tensor log10(const Operand& x) { return elementwise(ops::kLog10, TypeRule::kInexact, {x}); }
+
+namespace {
+
+/// Narrow floats give f32, as the quotient of two logarithms does whose second is an f32.
+Tensor log_to_base(const graph::OpRow& row, const Operand& x, double log_of_base) {
+  if (!kernels::is_narrow_float(ops::merge_operand_types({&x, 1})))
+    return elementwise(row, TypeRule::kInexact, {x});
+  return divide(log(x), ops::scalar(log_of_base, DType::f32));
+}
+
+}  // namespace
+
+Tensor log(const Operand& x, const Operand& base) { return divide(log(x), log(base)); }
+Tensor log2(const Operand& x) { return log_to_base(ops::kLog2, x, std::numbers::ln2); }
+Tensor log10(const Operand& x) { return log_to_base(ops::kLog10, x, std::numbers::ln10); }
 
 }  // namespace nx
 #endif
