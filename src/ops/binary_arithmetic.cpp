@@ -121,6 +121,16 @@ Tensor simplify_divide(const SimplifyCall& call) {
   return {};
 }
 
+/// XLA may compile `maximum` to a comparison that loses a NaN: NaNs are put back, as a sum.
+std::vector<stablehlo::Value> lower_extremum(const LowerCall& call, std::string_view name) {
+  if (is_integer(call.in_types[0].type)) return lower_as(call, name);
+  stablehlo::Writer& w = call.writer;
+  const stablehlo::Value &a = call.in[0], &b = call.in[1];
+  const stablehlo::Type bit{DType::u8, call.in_types[0].dims, true};
+  const auto any_nan = w.op("or", {w.compare("NE", a, a), w.compare("NE", b, b)}, bit);
+  return {w.select(any_nan, w.op("add", {a, b}, a.type), w.op(name, {a, b}, a.type))};
+}
+
 /// Half of the upstream gradient to each side where both are equal.
 template <bool kMax>
 Tensors extremum_gradient(const GradCall& call) {
@@ -167,13 +177,13 @@ constinit const graph::OpRow kDivide = binary_row<kDivide, divide_kernel>({
 constinit const graph::OpRow kMax = binary_row<kMax, max_kernel>({
     .name = "max",
     .gradient = +extremum_gradient<true>,
-    .lower = +[](const LowerCall& c) { return lower_as(c, "maximum"); },
+    .lower = +[](const LowerCall& c) { return lower_extremum(c, "maximum"); },
     .commutative = true,
 });
 constinit const graph::OpRow kMin = binary_row<kMin, min_kernel>({
     .name = "min",
     .gradient = +extremum_gradient<false>,
-    .lower = +[](const LowerCall& c) { return lower_as(c, "minimum"); },
+    .lower = +[](const LowerCall& c) { return lower_extremum(c, "minimum"); },
     .commutative = true,
 });
 

@@ -236,6 +236,13 @@ graph::Tensors vectorize_convert(const graph::VectorizeCall& call) {
 std::vector<stablehlo::Value> lower_convert(const graph::LowerCall& call) {
   stablehlo::Writer& w = call.writer;
   const DType in = call.in_types[0].type, out = call.out_types[0].type;
+  if ((in == DType::bf16 || in == DType::f16) && is_float(out) && bits_of(out) >= 32) {
+    // XLA drops pairs of casts, and with them the rounding of the narrow operation before: say it.
+    const auto wide = w.convert(call.in[0], out);
+    return {w.op("reduce_precision", {wide}, wide.type,
+                 in == DType::bf16 ? "exponent_bits = 8 : i32, mantissa_bits = 7 : i32"
+                                   : "exponent_bits = 5 : i32, mantissa_bits = 10 : i32")};
+  }
   if (!is_float(in) || !is_integer(out)) return {w.convert(call.in[0], out)};
   const Formula f(call);
   const auto zero = f.number(0.0);
