@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 void bf16_to_f32(const void* from, float* to, std::size_t count) {
   const auto* const in = static_cast<const std::uint16_t*>(from);
@@ -33,11 +34,20 @@ void f32_to_bf16(const float* from, void* to, std::size_t count) {
   }
 }
 
-// By integer arithmetic that vectorises: normal numbers are rebiased, subnormal ones come out of
-// a multiplication by a power of two.
+// The processor's conversions for whole vectors, the rest by integer arithmetic: normal numbers are
+// rebiased, subnormal ones come out of a multiplication by a power of two.
 void f16_to_f32(const void* from, float* to, std::size_t count) {
   const auto* const in = static_cast<const std::uint16_t*>(from);
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, hn::ScalableTag<float>> half_tag;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto half = hn::LoadU(half_tag, reinterpret_cast<const hwy::float16_t*>(in + i));
+    hn::StoreU(hn::PromoteTo(d, half), d, to + i);
+  }
+#endif
+  for (; i < count; ++i) {
     const std::uint32_t half = in[i];
     const std::uint32_t sign = (half & 0x8000u) << 16, rest = (half & 0x7fffu) << 13;
     const std::uint32_t exponent = rest & 0x0f800000u;
@@ -54,7 +64,16 @@ void f16_to_f32(const void* from, float* to, std::size_t count) {
 
 void f32_to_f16(const float* from, void* to, std::size_t count) {
   auto* const out = static_cast<std::uint16_t*>(to);
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, hn::ScalableTag<float>> half_tag;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto half = hn::DemoteTo(half_tag, hn::LoadU(d, from + i));
+    hn::StoreU(half, half_tag, reinterpret_cast<hwy::float16_t*>(out + i));
+  }
+#endif
+  for (; i < count; ++i) {
     std::uint32_t bits;
     std::memcpy(&bits, from + i, sizeof bits);
     const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
