@@ -128,12 +128,13 @@ NX_LOGICAL_ROW_(kLogicalXor, logical_xor, "xor");
 
 constinit const graph::OpRow kLogicalNot = unary_predicate_row<kLogicalNot, logical_not_kernel>({
     .name = "logical_not",
-    .gradient = graph::zero_gradient_rule,
+    .gradient = graph::GradFn(nullptr),
     .lower = +[](const LowerCall& c) -> std::vector<stablehlo::Value> {
       stablehlo::Writer& w = c.writer;
       const auto zero = w.constant(Number(0), c.in_types[0].type, c.in_types[0].dims);
       return {w.from_predicate(w.compare("EQ", c.in[0], zero), DType::u8)};
     },
+    .no_gradient = "it jumps between 0 and 1; compare with 0, whose gradient is zero",
 });
 
 namespace {

@@ -14,6 +14,7 @@ struct ElementwiseDef {
   graph::Required<graph::GradFn> gradient;
   graph::Required<graph::LowerFn> lower;
   graph::SimplifyFn simplify = nullptr;
+  const char* no_gradient = nullptr;  // the reason, beside a null `gradient`
   float cost_ns = 0.1f;  // for one f32
   bool commutative = false;
 };
@@ -44,7 +45,7 @@ constexpr graph::OpRow elementwise_row(const ElementwiseDef& def) {
   return graph::OpRow{
       .name = *def.name,
       .infer = &detail_rows::infer<kRow, kSelect, kArity, kPredicate>,
-      .gradient = graph::Gradient(*def.gradient),
+      .gradient = graph::Gradient(*def.gradient, def.no_gradient),
       .vectorize = &detail_rows::vectorize<kRow>,
       .lower = *def.lower,
       .host = graph::HostRule(graph::ElementwiseRule{

@@ -16,6 +16,7 @@ extern const Family kBitsFamily;
 extern const Family kCompareFamily;
 extern const Family kSelectFamily;
 extern const Family kConvertFamily;
+extern const Family kNamesFamily;
 extern const Family kCreationFamily;
 extern const Family kMovementFamily;
 extern const Family kAssemblyFamily;

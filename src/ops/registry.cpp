@@ -16,6 +16,7 @@ std::span<const Family* const> families() {
       &kCompareFamily,
       &kSelectFamily,
       &kConvertFamily,
+      &kNamesFamily,
       &kCreationFamily,
       &kMovementFamily,
       &kAssemblyFamily,
