@@ -115,6 +115,7 @@ NX_API bool is_tracing() noexcept;
 /// A plain (unmarked) handle of an argument of an inlined function.
 NX_API Tensor inlined_argument(const Tensor& argument);
 NX_API Tensor number_tensor(const Number& number);
+NX_API void wait_for(const Tensor& tensor);
 
 template <class A>
 using Plain = std::remove_cvref_t<A>;
@@ -374,6 +375,14 @@ Compiled<std::decay_t<F>, A0, std::decay_t<A>...> compile(F&& function, const A0
                                                           const A&... templates) {
   return Compiled<std::decay_t<F>, A0, std::decay_t<A>...>(
       std::forward<F>(function), JitOptions{}, SourceLocation::current(), first, templates...);
+}
+
+/// Returns when the computation of every leaf has ended (a device may compute behind the call's
+/// back). Throws BackendError when one failed. Reading values waits by itself.
+template <Container T>
+const T& wait(const T& container) {
+  detail::for_each_leaf(container, [](const Tensor& t) { detail::wait_for(t); });
+  return container;
 }
 
 #undef NX_CALL_

@@ -59,6 +59,8 @@ class Storage {
   void* data() const noexcept { return data_; }
   /// Copies all bytes to host memory, after work queued on the buffer has ended.
   virtual void copy_to_host(void* to) const;
+  /// Returns when work queued on the buffer has ended; throws what it failed with.
+  virtual void wait() const {}
   /// Something that is equal for two storages exactly when they use the same device memory.
   virtual const void* identity() const noexcept { return data_; }
   /// Empty for memory we own; else what makes it not ours ("borrowed memory", "a memory map").

@@ -369,6 +369,12 @@ std::shared_ptr<JitCore> JitCore::make(JitOptions options, SourceLocation where)
   return std::make_shared<runtime::Core>(std::move(options), std::move(name));
 }
 
+void wait_for(const Tensor& tensor) {
+  const Body* const body = Access::body(tensor);
+  if (body != nullptr && body->content == Content::kBuffer && body->storage->is_alive())
+    body->storage->wait();
+}
+
 bool is_tracing() noexcept { return graph::current_trace() != nullptr; }
 
 Tensor inlined_argument(const Tensor& argument) {

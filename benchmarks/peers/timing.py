@@ -1,0 +1,27 @@
+"""What the peers share: timing by minima, resident memory, and the loop over workloads."""
+
+import json
+import resource
+import sys
+import time
+
+
+def best_us(call, sync, count, repeat):
+    """The least time of one call in microseconds."""
+    best = float("inf")
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        for _ in range(count):
+            result = call()
+        sync(result)
+        best = min(best, (time.perf_counter() - begin) / count)
+    return best * 1e6
+
+
+def peak_resident_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def run(workloads):
+    for name in sys.argv[1:]:
+        print(json.dumps({"workload": name, "results": workloads[name]()}), flush=True)
