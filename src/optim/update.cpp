@@ -1,0 +1,41 @@
+// Chains of stages: initial state, one update, composition.
+#include "nx/nx.h"
+
+namespace nx::optim {
+
+State Update::init(const Tree& params) const {
+  State state;
+  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage)
+    if (stage->init) state.push_back(stage->init(params));
+  return state;
+}
+
+std::pair<Tree, State> Update::update(const Tree& gradients, const State& state,
+                                      const Tree& params) const {
+  std::size_t kept = 0;
+  for (const Stage& stage : stages_) kept += stage.init != nullptr;
+  if (state.size() != kept)
+    throw ArgumentError("update", "expected a state of " + std::to_string(kept) +
+                                      " stages, got " + std::to_string(state.size()));
+  State next = state;
+  Tree updates = gradients;
+  Tree nothing;
+  for (const Stage& stage : stages_)
+    updates = stage.apply(updates, stage.init ? next[--kept] : nothing, params);
+  return {std::move(updates), std::move(next)};
+}
+
+Update Update::then(const Update& next) const {
+  Update both = *this;
+  both.stages_.insert(both.stages_.end(), next.stages_.begin(), next.stages_.end());
+  return both;
+}
+
+Update compose(const Update& a, const Update& b) { return a.then(b); }
+
+Tree apply_updates(const Tree& params, const Tree& updates) {
+  return zip_leaves(
+      [](const Tensor& p, const Tensor& u) { return as_type(p + u, p.type()); }, params, updates);
+}
+
+}  // namespace nx::optim
