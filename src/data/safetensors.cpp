@@ -1,0 +1,321 @@
+// The safetensors format (huggingface.co/docs/safetensors, "Format"): everything in the header is
+// checked before a value is given to anyone.
+#include "nx/safetensors.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/body.h"
+#include "graph/dispatch.h"
+
+namespace nx::detail {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMostHeader = 100'000'000;  // the format's own limit
+
+struct TypeNames {
+  DType type;
+  const char* name;
+};
+constexpr TypeNames kTypes[] = {
+    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::f16, "F16"},     {DType::bf16, "BF16"},
+    {DType::s64, "I64"}, {DType::s32, "I32"}, {DType::s16, "I16"},     {DType::s8, "I8"},
+    {DType::u64, "U64"}, {DType::u32, "U32"}, {DType::u16, "U16"},     {DType::u8, "U8"},
+    {DType::f8, "F8_E5M2"}, {DType::f8_e4m3fn, "F8_E4M3"}, {DType::c64, "C64"}};
+
+/// A file descriptor that closes itself; every failure names the file.
+class File {
+ public:
+  File(const std::string& path, int flags) : path_(path), fd_(::open(path.c_str(), flags, 0644)) {
+    if (fd_ < 0) fail("cannot be opened");
+  }
+  File(const File&) = delete;
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw IoError("safetensors", fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+  }
+  std::uint64_t size() const {
+    struct stat info {};
+    if (::fstat(fd_, &info) != 0) fail("cannot be examined");
+    if (!S_ISREG(info.st_mode))
+      throw IoError("safetensors", fmt::format("{}: expected a file, got something else", path_));
+    return static_cast<std::uint64_t>(info.st_size);
+  }
+  void read(void* to, std::uint64_t size) const {
+    for (std::uint64_t done = 0; done < size;) {
+      const ssize_t got = ::read(fd_, static_cast<char*>(to) + done, size - done);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail("cannot be read");
+      if (got == 0) throw IoError("safetensors", fmt::format("{}: became shorter while read", path_));
+      done += static_cast<std::uint64_t>(got);
+    }
+  }
+  void write(const void* from, std::uint64_t size) const {
+    for (std::uint64_t done = 0; done < size;) {
+      const ssize_t put = ::write(fd_, static_cast<const char*>(from) + done, size - done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) fail("cannot be written");
+      done += static_cast<std::uint64_t>(put);
+    }
+  }
+  void sync() const {
+    if (::fsync(fd_) != 0) fail("cannot be synced");
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+/// Removes the half-written file unless it was renamed.
+class TemporaryName {
+ public:
+  explicit TemporaryName(std::string path)
+      : path_(fmt::format("{}.{}.tmp", path, ::getpid())), target_(std::move(path)) {}
+  ~TemporaryName() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  void rename() {
+    if (::rename(path_.c_str(), target_.c_str()) != 0)
+      throw IoError("safetensors", fmt::format("{}: cannot be renamed to: {}", target_,
+                                               std::strerror(errno)));
+    path_.clear();
+  }
+
+ private:
+  std::string path_, target_;
+};
+
+struct Entry {
+  std::string name;
+  DType type = DType::f32;
+  Dims dims;
+  std::uint64_t begin = 0, end = 0;
+};
+
+class Header {
+ public:
+  Header(const std::string& path, const std::string& text, std::uint64_t data_bytes)
+      : path_(path), data_bytes_(data_bytes) {
+    std::set<std::string> names;
+    // Duplicate keys are lost in a parsed object: they are looked for while parsing.
+    const auto check_key = [&](int depth, json::parse_event_t event, json& value) {
+      if (event == json::parse_event_t::key && depth == 1 &&
+          !names.insert(value.get<std::string>()).second)
+        fail(fmt::format("the name `{}` appears twice", value.get<std::string>()));
+      return true;
+    };
+    const json header = json::parse(text, check_key, false);
+    if (header.is_discarded() || !header.is_object())
+      fail("the header at offset 8 is not a JSON object");
+    for (const auto& [name, value] : header.items())
+      if (name != "__metadata__") entries_.push_back(entry(name, value));
+    check_layout();
+  }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw IoError("safetensors", fmt::format("{}: {}", path_, what));
+  }
+
+  std::uint64_t number(const std::string& name, const json& value, const char* what) const {
+    if (!value.is_number_unsigned())
+      fail(fmt::format("`{}`: {}: expected a whole number, got {}", name, what, value.dump()));
+    return value.get<std::uint64_t>();
+  }
+
+  Entry entry(const std::string& name, const json& value) const {
+    Entry e;
+    e.name = name;
+    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
+        !value.contains("data_offsets"))
+      fail(fmt::format("`{}`: expected dtype, shape and data_offsets", name));
+    const json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
+    const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) {
+      return dtype.is_string() && dtype.get<std::string>() == t.name;
+    });
+    if (known == std::end(kTypes))
+      fail(fmt::format("`{}`: unknown dtype {}", name, dtype.dump()));
+    e.type = known->type;
+    if (!shape.is_array()) fail(fmt::format("`{}`: shape is not a list", name));
+    std::uint64_t bytes = byte_size_of(e.type);
+    for (const json& size : shape) {
+      const std::uint64_t n = number(name, size, "shape");
+      if (n > (std::uint64_t{1} << 48) || __builtin_mul_overflow(bytes, n, &bytes))
+        fail(fmt::format("`{}`: the shape is too large", name));
+      e.dims.push_back(static_cast<std::int64_t>(n));
+    }
+    if (!offsets.is_array() || offsets.size() != 2)
+      fail(fmt::format("`{}`: expected two data_offsets", name));
+    e.begin = number(name, offsets[0], "data_offsets");
+    e.end = number(name, offsets[1], "data_offsets");
+    if (e.end < e.begin || e.end > data_bytes_ || e.end - e.begin != bytes)
+      fail(fmt::format("`{}`: data_offsets: expected {} bytes within {}, got {} to {}", name, bytes,
+                       data_bytes_, e.begin, e.end));
+    return e;
+  }
+
+  /// The values follow each other without holes or overlaps, to the end of the file.
+  void check_layout() const {
+    std::vector<const Entry*> order;
+    for (const Entry& e : entries_) order.push_back(&e);
+    std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+      return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+    });
+    std::uint64_t at = 0;
+    for (const Entry* e : order) {
+      if (e->begin != at)
+        fail(fmt::format("`{}`: data_offsets: expected to begin at {}, got {}", e->name, at, e->begin));
+      at = e->end;
+    }
+    if (at != data_bytes_)
+      fail(fmt::format("expected {} bytes of values, got {}", at, data_bytes_));
+  }
+
+  std::string path_;
+  std::uint64_t data_bytes_;
+  std::vector<Entry> entries_;
+};
+
+std::string header_of(const NamedTensors& tensors) {
+  json header = json::object();
+  std::uint64_t at = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const Body& body = Access::checked(tensor, "save");
+    const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                           [&](const auto& t) { return t.type == body.type; });
+    if (known == std::end(kTypes))
+      throw UnsupportedError("save", fmt::format("`{}`: safetensors has no type {}", name,
+                                                 name_of(body.type)));
+    if (header.contains(name))
+      throw ArgumentError("save", fmt::format("two leaves are called `{}`", name));
+    const std::uint64_t bytes = static_cast<std::uint64_t>(element_count(body.dims)) *
+                                byte_size_of(body.type);
+    header[name] = {{"dtype", known->name},
+                    {"shape", std::vector<std::int64_t>(body.dims.begin(), body.dims.end())},
+                    {"data_offsets", {at, at + bytes}}};
+    at += bytes;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // the values begin at a multiple of 8
+  return text;
+}
+
+}  // namespace
+
+void save_named(const std::string& path, const NamedTensors& tensors) {
+  const std::string header = header_of(tensors);
+  // Leases first: a tensor that is gone is an error before a file is touched.
+  std::vector<HostRead> values;
+  values.reserve(tensors.size());
+  for (const auto& [name, tensor] : tensors) values.emplace_back(tensor, "save");
+  TemporaryName temporary(path);
+  {
+    const File file(temporary.path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
+    const std::uint64_t length = header.size();
+    file.write(&length, sizeof length);
+    file.write(header.data(), header.size());
+    for (const HostRead& read : values)
+      file.write(read.data(), static_cast<std::uint64_t>(read.count()) * byte_size_of(read.type()));
+    file.sync();
+  }
+  temporary.rename();
+  const std::size_t slash = path.rfind('/');
+  const File folder(slash == std::string::npos ? "." : path.substr(0, slash + 1),
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder.sync();
+}
+
+NamedTensors load_named(const std::string& path) {
+  const File file(path, O_RDONLY | O_CLOEXEC);
+  const std::uint64_t size = file.size();
+  const auto fail = [&](const std::string& what) {
+    throw IoError("safetensors", fmt::format("{}: {}", path, what));
+  };
+  std::uint64_t length = 0;
+  if (size < 8) fail(fmt::format("expected at least 8 bytes, got {}", size));
+  file.read(&length, 8);
+  if (length > kMostHeader || length > size - 8)
+    fail(fmt::format("header length at offset 0: expected at most {}, got {}",
+                     std::min(kMostHeader, size - 8), length));
+  std::string text(length, '\0');
+  file.read(text.data(), length);
+  const Header header(path, text, size - 8 - length);
+
+  std::vector<const Entry*> order;
+  for (const Entry& e : header.entries()) order.push_back(&e);
+  std::sort(order.begin(), order.end(),
+            [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
+  NamedTensors tensors;
+  for (const Entry* e : order) {
+    Storage* const storage = graph::dispatch().allocate(e->end - e->begin);
+    Tensor tensor = Access::make_buffer(e->type, e->dims, storage);
+    file.read(storage->data(), e->end - e->begin);
+    tensors.emplace_back(e->name, std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<Tensor> load_matching(const std::string& path, const NamedTensors& wanted) {
+  std::map<std::string, Tensor> have;
+  for (auto& [name, tensor] : load_named(path)) have.emplace(name, std::move(tensor));
+  std::vector<Tensor> tensors;
+  for (const auto& [name, like] : wanted) {
+    const auto found = have.find(name);
+    const Body& body = Access::checked(like, "load");
+    if (found == have.end())
+      throw IoError("load", fmt::format("{}: `{}` is missing; expected {}", path, name,
+                                        nx::to_string(body.type, body.dims)));
+    const Body& got = *Access::body(found->second);
+    if (got.type != body.type || !(got.dims == body.dims))
+      throw IoError("load", fmt::format("{}: `{}`: expected {}, got {}", path, name,
+                                        nx::to_string(body.type, body.dims),
+                                        nx::to_string(got.type, got.dims)));
+    Tensor tensor = std::move(found->second);
+    have.erase(found);
+    if (body.labels)
+      tensor = Access::with_labels(tensor, body.labels->names, body.labels->vector_axes);
+    tensors.push_back(std::move(tensor));
+  }
+  if (!have.empty())
+    throw IoError("load", fmt::format("{}: `{}` is not expected", path, have.begin()->first));
+  return tensors;
+}
+
+}  // namespace nx::detail
+
+namespace nx {
+
+Tree load_tree(const std::string& path) {
+  Tree tree;
+  for (auto& [name, tensor] : detail::load_named(path)) {
+    Tree* at = &tree;
+    std::size_t begin = 0;
+    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', begin)) {
+      at = &(*at)[name.substr(begin, dot - begin)];
+      begin = dot + 1;
+    }
+    at = &(*at)[name.substr(begin)];
+    if (at->is_leaf() || !at->children.empty())
+      throw IoError("safetensors", path + ": `" + name + "` is both a tensor and a group");
+    at->tensor = std::move(tensor);
+  }
+  return tree;
+}
+
+}  // namespace nx
