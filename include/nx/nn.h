@@ -51,6 +51,8 @@ class NX_API Model {
   std::pair<Tensor, Tree> forward(const ModelState& state, const Tensor& input, Mode mode) const;
   /// Sizes of the output; -1 where an input's size is free.
   Shape output_shape() const;
+  /// The name of the activation that makes the output; empty for none.
+  std::string last_activation() const;
   /// Names of the inputs in the order they were made.
   std::vector<std::string> inputs() const;
   std::int64_t parameter_count() const;

@@ -142,6 +142,8 @@ Tensor Model::predict(const ModelState& state, const std::map<std::string, Tenso
 
 Shape Model::output_shape() const { return shapes_of(named_layers(layer_)).at(layer_.get()); }
 
+std::string Model::last_activation() const { return layer_->options.text; }
+
 std::vector<std::string> Model::inputs() const {
   std::vector<std::string> names;
   for (const NamedLayer& l : named_layers(layer_))
