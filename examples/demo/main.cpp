@@ -11,7 +11,7 @@
 namespace {
 
 struct Options {
-  std::string data = "/usr/share/dataset-fashion-mnist";
+  std::string data = "/usr/share/datasets/fashion-mnist";
   std::string compiler = "host";
   std::string json;
   std::int64_t epochs = 3;

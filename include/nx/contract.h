@@ -8,7 +8,7 @@
 namespace nx {
 
 struct DotOptions {
-  Axes contract_a, batch_a, contract_b, batch_b;
+  Axes contract_a = {}, batch_a = {}, contract_b = {}, batch_b = {};
   template <class F>
   static void fields(F&& f) {
     f("contract_a", &DotOptions::contract_a);

@@ -17,8 +17,8 @@
 namespace nx {
 
 struct TensorOptions {
-  std::optional<DType> type;
-  Names names;
+  std::optional<DType> type = {};
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("type", &TensorOptions::type);
@@ -64,9 +64,9 @@ NX_TYPE_NAME_(c128);
 
 struct IotaOptions {
   DType type = DType::s32;
-  std::optional<Axis> axis;  ///< Count along this axis; without it through all elements.
-  Names names;
-  VectorAxes vectorized_axes;
+  std::optional<Axis> axis = {};  ///< Count along this axis; without it through all elements.
+  Names names = {};
+  VectorAxes vectorized_axes = {};
   template <class F>
   static void fields(F&& f) {
     f("type", &IotaOptions::type);
@@ -80,8 +80,8 @@ NX_API Tensor iota(const Dims& dims, const IotaOptions& options = {});
 
 struct EyeOptions {
   DType type = DType::s32;
-  Names names;
-  VectorAxes vectorized_axes;
+  Names names = {};
+  VectorAxes vectorized_axes = {};
   template <class F>
   static void fields(F&& f) {
     f("type", &EyeOptions::type);
@@ -99,7 +99,7 @@ struct LinspaceOptions {
   std::int64_t n = 50;
   bool endpoint = true;  ///< The last value is `stop` itself.
   DType type = DType::f32;
-  Name name;
+  Name name = {};
   template <class F>
   static void fields(F&& f) {
     f("n", &LinspaceOptions::n);
@@ -113,8 +113,8 @@ NX_API Tensor linspace(const Operand& start, const Operand& stop,
                        const LinspaceOptions& options = {});
 
 struct FullOptions {
-  std::optional<DType> type;  ///< Without it the value's own.
-  Names names;
+  std::optional<DType> type = {};  ///< Without it the value's own.
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("type", &FullOptions::type);
@@ -129,7 +129,7 @@ NX_API Tensor ones(const Dims& dims, const FullOptions& options = {});   ///< f3
 NX_API Tensor full_like(const Tensor& like, const Number& value);
 
 struct TemplateOptions {
-  Names names;
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("names", &TemplateOptions::names);
@@ -147,8 +147,8 @@ NX_API std::vector<std::byte> to_binary(const Tensor& tensor);
 struct PointerOptions {
   /// Called once with the address when the last user dies: the memory is ours then, and may be
   /// donated. Without it the memory is borrowed: the caller keeps it alive and unchanged.
-  std::function<void(void*)> deleter;
-  Names names;
+  std::function<void(void*)> deleter = {};
+  Names names = {};
 };
 /// A tensor on host memory that exists already; nothing is copied.
 NX_API Tensor from_pointer(void* data, DType type, const Dims& dims,

@@ -30,7 +30,7 @@ NX_API Tensor take_along_axis(const Operand& x, const Operand& indices,
                               const TakeAlongAxisOptions& options = {});
 
 struct GatherOptions {
-  Axes axes;  ///< What the last axis of the indices lists; without it the leading axes.
+  Axes axes = {};  ///< What the last axis of the indices lists; without it the leading axes.
   template <class F>
   static void fields(F&& f) {
     f("axes", &GatherOptions::axes);
@@ -40,7 +40,7 @@ struct GatherOptions {
 NX_API Tensor gather(const Operand& x, const Operand& indices, const GatherOptions& options = {});
 
 struct IndexedAddOptions {
-  Axes axes;
+  Axes axes = {};
   template <class F>
   static void fields(F&& f) {
     f("axes", &IndexedAddOptions::axes);

@@ -27,7 +27,7 @@ NX_API Tensor mean_absolute_error(const Tensor& y_true, const Tensor& y_pred,
 
 struct CategoricalCrossEntropyOptions {
   std::string reduction = "none";
-  std::vector<double> class_weights;  ///< one for each class; none: all 1
+  std::vector<double> class_weights = {};  ///< one for each class; none: all 1
   bool from_logits = false;           ///< y_pred comes before the softmax
   bool sparse = false;                ///< y_true holds class indices [batch] or [batch, 1]
   template <class F>

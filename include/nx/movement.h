@@ -13,7 +13,7 @@
 namespace nx {
 
 struct ReshapeOptions {
-  Names names;
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("names", &ReshapeOptions::names);
@@ -23,7 +23,7 @@ struct ReshapeOptions {
 NX_API Tensor reshape(const Operand& x, const Dims& dims, const ReshapeOptions& options = {});
 
 struct SqueezeOptions {
-  Axes axes;  ///< Without it all axes of size 1.
+  Axes axes = {};  ///< Without it all axes of size 1.
   template <class F>
   static void fields(F&& f) {
     f("axes", &SqueezeOptions::axes);
@@ -36,7 +36,7 @@ NX_API Tensor squeeze(const Operand& x, const SqueezeOptions& options = {});
 NX_API Tensor new_axis(const Operand& x, std::int64_t axis, Name name = {});
 
 struct FlattenOptions {
-  Axes axes;  ///< Neighbouring axes; without it all.
+  Axes axes = {};  ///< Neighbouring axes; without it all.
   template <class F>
   static void fields(F&& f) {
     f("axes", &FlattenOptions::axes);
@@ -46,7 +46,7 @@ struct FlattenOptions {
 NX_API Tensor flatten(const Operand& x, const FlattenOptions& options = {});
 
 struct TransposeOptions {
-  Axes axes;  ///< The operand's axes in their new order; without it reversed.
+  Axes axes = {};  ///< The operand's axes in their new order; without it reversed.
   template <class F>
   static void fields(F&& f) {
     f("axes", &TransposeOptions::axes);
@@ -55,8 +55,8 @@ struct TransposeOptions {
 NX_API Tensor transpose(const Operand& x, const TransposeOptions& options = {});
 
 struct BroadcastOptions {
-  Axes axes;  ///< Which axes of the result the operand's are; without it the last ones.
-  Names names;
+  Axes axes = {};  ///< Which axes of the result the operand's are; without it the last ones.
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("axes", &BroadcastOptions::axes);
@@ -83,7 +83,7 @@ class Start {
 using Starts = std::vector<Start>;
 
 struct SliceOptions {
-  Dims strides;  ///< One for each axis; without it 1.
+  Dims strides = {};  ///< One for each axis; without it 1.
   template <class F>
   static void fields(F&& f) {
     f("strides", &SliceOptions::strides);
@@ -124,7 +124,7 @@ inline Tensor concatenate(std::initializer_list<Tensor> tensors,
 
 struct StackOptions {
   std::int64_t axis = 0;
-  Name name;
+  Name name = {};
   template <class F>
   static void fields(F&& f) {
     f("axis", &StackOptions::axis);
@@ -147,7 +147,7 @@ inline Tensor pad(const Operand& x, const Operand& value, std::initializer_list<
 }
 
 struct ReverseOptions {
-  Axes axes;  ///< Without it all.
+  Axes axes = {};  ///< Without it all.
   template <class F>
   static void fields(F&& f) {
     f("axes", &ReverseOptions::axes);

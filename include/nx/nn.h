@@ -68,17 +68,17 @@ class NX_API Model {
 NX_API Model input(const std::string& name, const Shape& shape);
 
 struct DenseOptions {
-  std::string activation;  ///< a name that nn::activate knows; none: linear
+  std::string activation = {};  ///< a name that nn::activate knows; none: linear
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer bias_initializer = zeros_initializer();
-  std::string name;        ///< none: dense_0, dense_1, …
+  std::string name = {};        ///< none: dense_0, dense_1, …
 };
 /// x . kernel + bias over the last axis: […, n] to […, units].
 NX_API Model dense(const Model& x, std::int64_t units, const DenseOptions& options = {});
 
 struct LayerOptions {
-  std::string name;
+  std::string name = {};
 };
 /// An activation as a layer.
 NX_API Model activation(const Model& x, const std::string& activation,
@@ -86,7 +86,7 @@ NX_API Model activation(const Model& x, const std::string& activation,
 
 struct DropoutOptions {
   double rate = 0.5;
-  std::string name;
+  std::string name = {};
 };
 /// In training each element is 0 with probability `rate`, the others are scaled by 1 / (1 - rate);
 /// in inference nothing changes. Throws ArgumentError unless 0 <= rate < 1.

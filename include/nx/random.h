@@ -27,9 +27,9 @@ NX_API Tensor split(const Tensor& key, const SplitOptions& options = {});
 NX_API Tensor fold_in(const Tensor& key, const Operand& data);
 
 struct DrawOptions {
-  Dims shape;
+  Dims shape = {};
   DType type = DType::f32;
-  Names names;
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("shape", &DrawOptions::shape);
@@ -50,9 +50,9 @@ NX_API std::pair<Tensor, Tensor> normal(const Tensor& key, const Operand& mean,
                                         const NormalOptions& options = {});
 
 struct RandintOptions {
-  Dims shape;
+  Dims shape = {};
   DType type = DType::s32;
-  Names names;
+  Names names = {};
   template <class F>
   static void fields(F&& f) {
     f("shape", &RandintOptions::shape);

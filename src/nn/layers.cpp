@@ -50,8 +50,8 @@ Specs dense_parameters(const Layer& layer, const Shapes& in) {
 }
 
 Tensor dense_forward(const Layer& layer, const Inputs& in, Forward& context) {
-  Tensor y = dot(in[0], context.parameters->at("kernel"));
-  if (layer.options.use_bias) y = y + static_cast<const Tensor&>(context.parameters->at("bias"));
+  Tensor y = dot(in[0], context.parameters->at("kernel").tensor);
+  if (layer.options.use_bias) y = y + context.parameters->at("bias").tensor;
   return layer.options.text.empty() ? y : activate(layer.options.text, y);
 }
 
@@ -83,7 +83,7 @@ Tensor dropout_forward(const Layer& layer, const Inputs& in, Forward& context) {
   const double rate = layer.options.rate;
   if (context.mode == Mode::kInference || rate == 0) return in[0];
   const auto [u, next] =
-      random::uniform(context.state->at("key"), {.shape = in[0].shape(), .type = in[0].type()});
+      random::uniform(context.state->at("key").tensor, {.shape = in[0].shape(), .type = in[0].type()});
   (*context.state)["key"] = next;
   return select(u < rate, 0, in[0] / (1 - rate));
 }

@@ -45,7 +45,7 @@ Update scale(double step_size) {
                         return state;
                       },
                       [](const Tree& updates, Tree& state, const Tree&) {
-                        return scaled(updates, state.at("scale"));
+                        return scaled(updates, state.at("scale").tensor);
                       }});
 }
 
@@ -61,7 +61,7 @@ Update scale_by_adam(const AdamScaleOptions& o) {
       [o](const Tree& updates, Tree& state, const Tree&) {
         state["mu"] = moment(state.at("mu"), updates, o.b1, 1);
         state["nu"] = moment(state.at("nu"), updates, o.b2, 2);
-        const Tensor count = state.at("count") + 1;
+        const Tensor count = state.at("count").tensor + 1;
         state["count"] = count;
         // The corrections are scalars: one division each, whatever the size of the leaves.
         const Tensor m_factor = 1.0f / (1.0f - pow(o.b1, count));
