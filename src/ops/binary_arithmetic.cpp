@@ -45,10 +45,10 @@ struct Divide : Real {
 };
 // A NaN on either side is the result.
 struct Max : Real {
-  template <class T> static T one(T a, T b) { return (a > b) | (a != a) ? a : b; }
+  template <class T> static T one(T a, T b) { return ((a > b) | (a != a)) ? a : b; }
 };
 struct Min : Real {
-  template <class T> static T one(T a, T b) { return (a < b) | (a != a) ? a : b; }
+  template <class T> static T one(T a, T b) { return ((a < b) | (a != a)) ? a : b; }
 };
 
 }  // namespace
@@ -241,22 +241,22 @@ using ops::elementwise;
 using ops::TypeRule;
 
 Tensor add(const Operand& a, const Operand& b) {
-  return elementwise(ops::kAdd, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kAdd, TypeRule::kMerged, a, b);
 }
 Tensor subtract(const Operand& a, const Operand& b) {
-  return elementwise(ops::kSubtract, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kSubtract, TypeRule::kMerged, a, b);
 }
 Tensor multiply(const Operand& a, const Operand& b) {
-  return elementwise(ops::kMultiply, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kMultiply, TypeRule::kMerged, a, b);
 }
 Tensor divide(const Operand& a, const Operand& b) {
-  return elementwise(ops::kDivide, TypeRule::kInexact, {a, b});
+  return elementwise(ops::kDivide, TypeRule::kInexact, a, b);
 }
 Tensor max(const Operand& a, const Operand& b) {
-  return elementwise(ops::kMax, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kMax, TypeRule::kMerged, a, b);
 }
 Tensor min(const Operand& a, const Operand& b) {
-  return elementwise(ops::kMin, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kMin, TypeRule::kMerged, a, b);
 }
 
 }  // namespace nx

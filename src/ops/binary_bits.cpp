@@ -255,22 +255,22 @@ using ops::elementwise;
 using ops::TypeRule;
 
 Tensor bitwise_and(const Operand& a, const Operand& b) {
-  return elementwise(ops::kBitwiseAnd, TypeRule::kInteger, {a, b});
+  return elementwise(ops::kBitwiseAnd, TypeRule::kInteger, a, b);
 }
 Tensor bitwise_or(const Operand& a, const Operand& b) {
-  return elementwise(ops::kBitwiseOr, TypeRule::kInteger, {a, b});
+  return elementwise(ops::kBitwiseOr, TypeRule::kInteger, a, b);
 }
 Tensor bitwise_xor(const Operand& a, const Operand& b) {
-  return elementwise(ops::kBitwiseXor, TypeRule::kInteger, {a, b});
+  return elementwise(ops::kBitwiseXor, TypeRule::kInteger, a, b);
 }
 Tensor bitwise_not(const Operand& x) {
   return elementwise(ops::kBitwiseNot, TypeRule::kInteger, {x});
 }
 Tensor left_shift(const Operand& a, const Operand& b) {
-  return elementwise(ops::kLeftShift, TypeRule::kInteger, {a, b});
+  return elementwise(ops::kLeftShift, TypeRule::kInteger, a, b);
 }
 Tensor right_shift(const Operand& a, const Operand& b) {
-  return elementwise(ops::kRightShift, TypeRule::kInteger, {a, b});
+  return elementwise(ops::kRightShift, TypeRule::kInteger, a, b);
 }
 Tensor count_leading_zeros(const Operand& x) {
   return elementwise(ops::kCountLeadingZeros, TypeRule::kInteger, {x});

@@ -253,16 +253,16 @@ Tensor pow(const Operand& a, const Operand& b) {
       ops::merge_operand_types(std::initializer_list<Operand>{a, b}) ==
           ops::merge_operand_types(std::initializer_list<Operand>{a}))
     return multiply(a, a);
-  return elementwise(ops::kPow, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kPow, TypeRule::kMerged, a, b);
 }
 Tensor atan2(const Operand& a, const Operand& b) {
-  return elementwise(ops::kAtan2, TypeRule::kInexact, {a, b});
+  return elementwise(ops::kAtan2, TypeRule::kInexact, a, b);
 }
 Tensor remainder(const Operand& a, const Operand& b) {
-  return elementwise(ops::kRemainder, TypeRule::kMerged, {a, b});
+  return elementwise(ops::kRemainder, TypeRule::kMerged, a, b);
 }
 Tensor quotient(const Operand& a, const Operand& b) {
-  return elementwise(ops::kQuotient, TypeRule::kInteger, {a, b});
+  return elementwise(ops::kQuotient, TypeRule::kInteger, a, b);
 }
 
 }  // namespace nx

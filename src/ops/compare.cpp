@@ -167,7 +167,7 @@ Tensor compare(const graph::OpRow& row, const Operand& a, const Operand& b) {
     return holds ? logical_or(negative, if_positive)
                  : logical_and(logical_not(negative), if_positive);
   }
-  return elementwise(row, TypeRule::kCompare, {a, b});
+  return elementwise(row, TypeRule::kCompare, a, b);
 }
 
 }  // namespace
@@ -270,13 +270,13 @@ Tensor greater_equal(const Operand& a, const Operand& b) {
   return ops::compare(ops::kGreaterEqual, a, b);
 }
 Tensor logical_and(const Operand& a, const Operand& b) {
-  return elementwise(ops::kLogicalAnd, TypeRule::kCompare, {a, b});
+  return elementwise(ops::kLogicalAnd, TypeRule::kCompare, a, b);
 }
 Tensor logical_or(const Operand& a, const Operand& b) {
-  return elementwise(ops::kLogicalOr, TypeRule::kCompare, {a, b});
+  return elementwise(ops::kLogicalOr, TypeRule::kCompare, a, b);
 }
 Tensor logical_xor(const Operand& a, const Operand& b) {
-  return elementwise(ops::kLogicalXor, TypeRule::kCompare, {a, b});
+  return elementwise(ops::kLogicalXor, TypeRule::kCompare, a, b);
 }
 Tensor logical_not(const Operand& x) {
   return elementwise(ops::kLogicalNot, TypeRule::kCompare, {x});

@@ -206,4 +206,25 @@ Tensor elementwise(const OpRow& row, TypeRule rule, std::initializer_list<Operan
   return elementwise_typed(row, list, {types, list.size()}, out);
 }
 
+Tensor elementwise(const OpRow& row, TypeRule rule, const Operand& a, const Operand& b) {
+  if (!a.is_number() && !b.is_number() && graph::current_trace() == nullptr) {
+    const Body* const x = Access::body(a.tensor());
+    const Body* const y = Access::body(b.tensor());
+    const auto is_plain = [](const Body* body) {
+      return body != nullptr && body->content == detail::Content::kBuffer && !body->labels;
+    };
+    if (is_plain(x) && is_plain(y) && x->type == y->type && x->dims == y->dims) {
+      const bool fits = rule == TypeRule::kInexact   ? is_inexact(x->type)
+                        : rule == TypeRule::kInteger ? is_integer(x->type)
+                                                     : true;
+      if (fits) {
+        const graph::EagerOperand in[] = {{&a.tensor(), x->type, {}}, {&b.tensor(), x->type, {}}};
+        const DType out = rule == TypeRule::kCompare ? DType::u8 : x->type;
+        return graph::dispatch().eager_elementwise(row, in, out, x->dims, a.where(), nullptr);
+      }
+    }
+  }
+  return elementwise(row, rule, {a, b});
+}
+
 }  // namespace nx::ops

@@ -24,6 +24,9 @@ DType merge_operand_types(std::span<const Operand> operands);
 /// An elementwise operation of one to three operands of one type.
 Tensor elementwise(const graph::OpRow& row, TypeRule rule, std::initializer_list<Operand> operands);
 
+/// The same for two operands; quicker where both are concrete, of one type and shape, and unnamed.
+Tensor elementwise(const graph::OpRow& row, TypeRule rule, const Operand& a, const Operand& b);
+
 /// The same with operand types given: operand i is cast to `types[i]`, the result is `out`. Used
 /// where types differ between operands (select).
 Tensor elementwise_typed(const graph::OpRow& row, std::span<const Operand> operands,
