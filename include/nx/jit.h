@@ -76,7 +76,7 @@ class TraceClient {
   virtual ~TraceClient() = default;
   virtual std::vector<std::string> paths() = 0;
   /// Runs the function on `leaves`; gives its result's leaves and their paths, and a copy of the
-  /// result whose leaves are empty.
+  /// result whose leaves are placeholders.
   virtual std::shared_ptr<const void> trace(std::span<const Tensor> leaves,
                                             std::vector<Tensor>& results,
                                             std::vector<std::string>& result_paths) = 0;
@@ -115,6 +115,8 @@ NX_API bool is_tracing() noexcept;
 /// A plain (unmarked) handle of an argument of an inlined function.
 NX_API Tensor inlined_argument(const Tensor& argument);
 NX_API Tensor number_tensor(const Number& number);
+/// What stands for a leaf in the kept copy of a result: not empty, so that trees keep their form.
+NX_API Tensor placeholder();
 NX_API void wait_for(const Tensor& tensor);
 
 template <class A>
@@ -175,7 +177,7 @@ class TypedClient final : public TraceClient {
     for_each_leaf_with_path(*result, "", [&](const std::string& path, Tensor& t) {
       results.push_back(std::move(t));
       result_paths.push_back(path);
-      t = Tensor();
+      t = placeholder();
     });
     return result;
   }
