@@ -122,8 +122,7 @@ class Call {
       for (std::size_t j = 0; j < count_; ++j)
         if (j != i && inputs_[j].storage == inputs_[i].storage)
           refuse(fmt::format("`{}` is donated and is the same buffer as `{}`; clone one of them",
-                             path(std::min(i, j)) == path(i) ? path(i) : path(i),
-                             path(j)));
+                             path(i), path(j)));
     }
   }
 
@@ -136,7 +135,7 @@ class Call {
                          path(i), leaf_text(i), input.storage->tensors() - 1));
     input.donated = false;
     input.mode = slot_.paired[i] ? InputMode::kProtected : InputMode::kRead;
-    ++outcome_.copied;
+    if (!slot_.paired[i]) ++outcome_.copied;  // the executable counts those it would have aliased
   }
 
   std::string leaf_text(std::size_t i) const {

@@ -197,8 +197,8 @@ class Matcher {
     if (writer == leaf) return;  // the output is the leaf: nothing is written
     for (const NodeIndex reader : analysis_.readers(leaf)) {
       if (reader == writer) {
-        // Reads and writes one memory: only at the same position (kinds 2 and 3).
-        if (pair.kind > PairKind::kInPlace) before[writer].push_back(writer);
+        // Reads and writes one memory: only at the same position.
+        if (!analysis_.same_position(leaf)[writer]) before[writer].push_back(writer);
         continue;
       }
       if (share_a_loop(reader, writer, pairs)) continue;
