@@ -8,16 +8,12 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(HWY_CONTRIB IMPORTED_TARGET libhwy-contrib)
-pkg_check_modules(SLEEF IMPORTED_TARGET sleef)
 
 # oneDNN's own package file asks for OpenCL's headers, which a CPU build never touches.
 find_path(NXPP_DNNL_INCLUDE dnnl.hpp)
 find_library(NXPP_DNNL_LIBRARY dnnl)
 if(NOT NXPP_DNNL_INCLUDE OR NOT NXPP_DNNL_LIBRARY)
   message(FATAL_ERROR "nxpp: oneDNN is missing (Debian: libdnnl-dev). Run scripts/setup.")
-endif()
-if(NOT SLEEF_FOUND)
-  message(FATAL_ERROR "nxpp: SLEEF is missing (Debian: libsleef-dev). Run scripts/setup.")
 endif()
 
 # The header of the PJRT interface comes from a wheel that scripts/setup unpacks into the cache.

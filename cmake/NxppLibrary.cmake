@@ -11,7 +11,7 @@ if(NXPP_PJRT_INCLUDE)
   target_include_directories(nxpp_private SYSTEM INTERFACE ${NXPP_PJRT_INCLUDE})
 endif()
 target_link_libraries(nxpp_private INTERFACE
-  ${NXPP_DNNL_LIBRARY} PkgConfig::HWY $<TARGET_NAME_IF_EXISTS:PkgConfig::HWY_CONTRIB> PkgConfig::SLEEF
+  ${NXPP_DNNL_LIBRARY} PkgConfig::HWY $<TARGET_NAME_IF_EXISTS:PkgConfig::HWY_CONTRIB>
   fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
 
 set(nxpp_objects "")
