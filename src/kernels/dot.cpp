@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "kernels/elementwise.h"
 #include "kernels/strided.h"
 
 namespace nx::kernels {
@@ -106,6 +107,9 @@ class Dot final : public PreparedKernel {
     const void* const a = pack(a_, call.in[0], scratch, call.threads);
     const void* const b = pack(b_, call.in[1], scratch, call.threads);
     matmul_->run(a, b, call.out[0], scratch, call.threads);
+    if (is_subbyte(spec_.type))
+      wrap_subbyte(spec_.type, call.out[0],
+                   static_cast<std::size_t>(spec_.batch * spec_.m * spec_.n));
   }
   double cost_us() const override {
     const double products = static_cast<double>(spec_.batch) * static_cast<double>(spec_.m) *

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/assemble.h"
+#include "kernels/elementwise.h"
 #include "kernels/strided.h"
 #include "kernels/threads.h"
 #include "nx/element.h"
@@ -144,7 +145,9 @@ void add_window(void* to_address, const void* from_address, const Dims& dims, co
 class ScatterKernel final : public PreparedKernel {
  public:
   ScatterKernel(const GatherSpec& spec, Scatter mode)
-      : bytes_(byte_size_of(spec.operand.type)),
+      : type_(spec.operand.type),
+        count_(element_count(spec.operand.dims)),
+        bytes_(byte_size_of(spec.operand.type)),
         mode_(mode),
         layout_(spec),
         whole_(bytes_, {element_count(spec.operand.dims)}, {1}, {1}),
@@ -163,6 +166,8 @@ class ScatterKernel final : public PreparedKernel {
       if (mode_ == Scatter::kPut) copy_.run(target, source);
       else add_(target, source, layout_.window(), layout_.operand_window(), layout_.slice_window());
     }
+    if (mode_ == Scatter::kAdd && is_subbyte(type_))
+      wrap_subbyte(type_, call.out[0], static_cast<std::size_t>(count_));
   }
   double cost_us() const override {
     return whole_.cost_us() + static_cast<double>(layout_.rows()) * (0.02 + copy_.cost_us() * 2);
@@ -170,6 +175,8 @@ class ScatterKernel final : public PreparedKernel {
 
  private:
   using Add = void (*)(void*, const void*, const Dims&, const Dims&, const Dims&);
+  DType type_;
+  std::int64_t count_;
   std::size_t bytes_;
   Scatter mode_;
   Layout layout_;
