@@ -137,6 +137,16 @@ kernels::TileKernel subbyte_population(std::span<const DType> in, DType) {
   return [](const kernels::TileCall& c) { kRun.operator()<4>(c); };
 }
 
+/// Counts the type's own bits: below a byte a plugin would count those of the extended sign too.
+std::vector<stablehlo::Value> lower_count(const LowerCall& call, std::string_view name) {
+  const stablehlo::Type type{call.out_types[0].type, call.out_types[0].dims};
+  if (type.type != DType::s2 && type.type != DType::s4) return lower_as(call, name);
+  stablehlo::Writer& w = call.writer;
+  const stablehlo::Type bits{type.type == DType::s2 ? DType::u2 : DType::u4, type.dims};
+  const auto counted = w.op(name, {w.op("bitcast_convert", call.in, bits)}, bits);
+  return {w.op("bitcast_convert", {counted}, type)};
+}
+
 constexpr graph::OpRow with_kernel(graph::OpRow row,
                                    kernels::TileKernel (*kernel)(std::span<const DType>, DType)) {
   return graph::OpRow{.name = row.name, .infer = row.infer, .gradient = row.gradient,
@@ -171,13 +181,13 @@ constinit const graph::OpRow kCountLeadingZeros = with_kernel(
     unary_row<kCountLeadingZeros, leading_zeros_kernel>({
         .name = "count_leading_zeros",
         .gradient = graph::zero_gradient_rule,
-        .lower = +[](const LowerCall& c) { return lower_as(c, "count_leading_zeros"); },
+        .lower = +[](const LowerCall& c) { return lower_count(c, "count_leading_zeros"); },
     }), subbyte_leading_zeros);
 constinit const graph::OpRow kPopulationCount = with_kernel(
     unary_row<kPopulationCount, population_kernel>({
         .name = "population_count",
         .gradient = graph::zero_gradient_rule,
-        .lower = +[](const LowerCall& c) { return lower_as(c, "popcnt"); },
+        .lower = +[](const LowerCall& c) { return lower_count(c, "popcnt"); },
     }), subbyte_population);
 
 namespace {

@@ -177,12 +177,51 @@ Tensor simplify_pow(const graph::SimplifyCall& call) {
   return {};
 }
 
+/// Integer powers by squaring, as the kernel has them: backends look at a few bits of the exponent.
+std::vector<stablehlo::Value> lower_pow(const LowerCall& call) {
+  using stablehlo::Type;
+  using stablehlo::Value;
+  using stablehlo::Writer;
+  const DType of = call.in_types[0].type;
+  if (is_inexact(of) || is_subbyte(of)) return lower_as(call, "power");
+  const Formula f(call);
+  const Type type = f.x().type, bit{DType::u8, {}, true};
+  const Value zero = f.number(Number(0)), one = f.number(Number(1));
+  const std::vector<Type> carried(3, type);  // what is left of the exponent, base, result
+  const Writer::Region is_left = [&](Writer& w, std::span<const Value> in) {
+    const Value none = w.constant(Number(0), of), some = w.op("constant", {}, bit,
+                                                              "value = dense<false> : tensor<i1>");
+    const Value left = w.compare("NE", in[0], w.broadcast_scalar(none, type.dims));
+    Dims axes;
+    for (std::size_t i = 0; i < type.dims.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+    return std::vector<Value>{w.reduce(left, some, axes, "or")};
+  };
+  const Writer::Region square = [&](Writer& w, std::span<const Value> in) {
+    const Value bit_0 = w.constant(Number(1), of, type.dims);
+    const Value odd = w.compare("EQ", w.op("and", {in[0], bit_0}, type), bit_0);
+    return std::vector<Value>{w.op("shift_right_logical", {in[0], bit_0}, type),
+                              w.op("multiply", {in[1], in[1]}, type),
+                              w.select(odd, w.op("multiply", {in[2], in[1]}, type), in[2])};
+  };
+  const Value operands[] = {f.y(), f.x(), one};
+  const std::vector<Type> arguments[] = {carried, carried};
+  const Writer::Region regions[] = {is_left, square};
+  Value result = call.writer.op_with_regions("while", operands, carried, "", arguments, regions)[2];
+  if (!is_unsigned(of)) {  // 1 and -1 have inverses: the bits of a negative exponent give them
+    const Value size = f.abs(f.x());
+    const Value vanishes = call.writer.op(
+        "and", {f.test("LT", f.y(), zero), f.test("NE", size, one)}, {DType::u8, type.dims, true});
+    result = f.select(vanishes, zero, result);
+  }
+  return f.finish(result);
+}
+
 }  // namespace
 
 constinit const graph::OpRow kPow = binary_row<kPow, pow_kernel>({
     .name = "pow",
     .gradient = pow_gradient,
-    .lower = +[](const LowerCall& c) { return lower_as(c, "power"); },
+    .lower = lower_pow,
     .simplify = simplify_pow,
     .cost_ns = 2,
 });
