@@ -32,6 +32,19 @@ std::string symbol_of(const std::string& name) {
   return symbol;
 }
 
+/// The type that stands for one which plugins know only in part. Two bits are computed in eight:
+/// one plugin ends the process on a concatenation of them, and truncating wraps alike. e4m3fn is
+/// computed in f32, since its operations overflow to NaN where ours saturate.
+TensorType stand_in(TensorType type, const graph::OpRow& row) {
+  const bool is_kernel = row.host_as<graph::KernelRule>() != nullptr;
+  const bool computes = is_kernel || row.host_as<graph::ElementwiseRule>() != nullptr ||
+                        row.host_as<graph::ReduceRule>() != nullptr;
+  if (is_kernel && type.type == DType::u2) type.type = DType::u8;
+  if (is_kernel && type.type == DType::s2) type.type = DType::s8;
+  if (computes && type.type == DType::f8_e4m3fn) type.type = DType::f32;
+  return type;
+}
+
 class Emitter {
  public:
   Emitter(const Graph& graph, std::span<const DonationPair> pairs)
@@ -75,23 +88,38 @@ class Emitter {
   void lower(NodeIndex index) {
     const Node& node = graph_.nodes[index];
     std::vector<Value> in;
-    graph::TensorTypes in_types;
+    graph::TensorTypes in_types, out_types = node.outputs;
     for (const Edge edge : node.inputs) {
-      in.push_back(values_[edge.node][edge.output]);
-      in_types.push_back(graph_.type(edge));
+      const TensorType& type = graph_.type(edge);
+      in_types.push_back(stand_in(type, *node.row));
+      in.push_back(writer_.convert(values_[edge.node][edge.output], in_types.back().type));
     }
-    std::vector<Value> out = (*node.row->lower)({writer_, in, in_types, node.outputs, node.attrs});
+    for (TensorType& type : out_types) type = stand_in(type, *node.row);
+    std::vector<Value> out = (*node.row->lower)({writer_, in, in_types, out_types, node.attrs});
     if (out.size() != node.outputs.size())
       fail(fmt::format("the lowering of {} gives {} results; expected {}", node.row->name,
                        out.size(), node.outputs.size()));
     for (std::size_t k = 0; k < out.size(); ++k) {
       // Predicates are i1 inside a lowering and u8 on every edge.
-      if (out[k].type.predicate) out[k] = writer_.from_predicate(out[k], node.outputs[k].type);
-      if (TensorType{out[k].type.type, out[k].type.dims} != node.outputs[k])
+      const TensorType& expected = node.outputs[k];
+      if (out[k].type.predicate || out_types[k] != expected) out[k] = back(out[k], expected.type);
+      if (TensorType{out[k].type.type, out[k].type.dims} != expected)
         fail(fmt::format("the lowering of {} gives {}; expected {}", node.row->name,
-                         stablehlo::to_string(out[k].type), graph::to_string(node.outputs[k])));
+                         stablehlo::to_string(out[k].type), graph::to_string(expected)));
     }
     values_[index] = std::move(out);
+  }
+
+  /// From a stand-in to the type it stands for.
+  Value back(const Value& value, DType type) {
+    if (type != DType::f8_e4m3fn || !is_inexact(value.type.type))
+      return writer_.convert(value, type);
+    const auto bound = [&](double number) {
+      return writer_.constant(Number(number), value.type.type, value.type.dims);
+    };
+    constexpr double kLargest = 448;
+    return writer_.convert(
+        writer_.op("clamp", {bound(-kLargest), value, bound(kLargest)}, value.type), type);
   }
 
   /// An output, in the type and dims of the leaf whose memory it takes over.

@@ -61,7 +61,7 @@ class XlaCompiler final : public graph::Compiler {
     parts.completion = options.keep_on_failure ? Completion::kWait : Completion::kAsync;
     parts.stablehlo = emit_module(graph, parts.pairs);
     try {
-      parts.program = Program::compile(client_, parts.stablehlo);
+      parts.program = Program::compile(client_, parts.stablehlo, program_options());
     } catch (const BackendError& error) {
       throw BackendError(function, error.what());
     }
@@ -79,6 +79,16 @@ class XlaCompiler final : public graph::Compiler {
   static bool is_aliasable(const graph::Graph& graph, const graph::DonationPair& pair) {
     return can_alias(graph.nodes[graph.parameters[pair.parameter].node].type(),
                      graph.type(graph.outputs[pair.output].edge));
+  }
+
+  /// A maximum with NaN is NaN, and narrow floats are rounded after every operation, as on the
+  /// host.
+  ProgramOptions program_options() const {
+    ProgramOptions options;
+    if (client_.is_host_memory())
+      options.overrides = {{"xla_cpu_enable_fast_min_max", false},
+                           {"xla_allow_excess_precision", false}};
+    return options;
   }
 
   Client& client_;

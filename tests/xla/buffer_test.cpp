@@ -54,6 +54,7 @@ TEST_F(XlaBuffer, scalars_and_empty_arrays_are_transferred) {
   const Buffer empty = Buffer::from_host(client(), 0, nullptr, DType::f32, dims);
   EXPECT_EQ(empty.dims(), Dims({3, 0, 2}));
   empty.read(nullptr, 0);
+  Buffer::from_host(client(), 0, nullptr, DType::u4, dims).read(nullptr, 0);
 }
 
 TEST_F(XlaBuffer, the_host_array_may_change_as_soon_as_from_host_returns) {

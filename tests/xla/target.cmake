@@ -10,3 +10,7 @@ if(NXPP_PJRT_INCLUDE)
     add_dependencies(${target} ${fake})
   endforeach()
 endif()
+# The cases of rows_test.cpp.
+if(NXPP_PJRT_INCLUDE)
+  target_sources(${target} PRIVATE "${path}/row_cases.cpp")
+endif()
