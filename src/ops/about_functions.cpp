@@ -6,12 +6,13 @@
 namespace nx::ops {
 namespace {
 
-/// A number stands for the scalar it makes, dims for a template of them.
-template <auto kFunction>
+/// A number stands for the scalar it makes; dims stand for a template of them where only the
+/// shape counts.
+template <auto kFunction, bool kOfShape>
 Value about(std::span<const Value> args, const Options& options) {
   std::vector<Value> tensors(args.begin(), args.end());
   if (!tensors.empty() && tensors[0].as<Number>()) tensors[0] = tensor(number_from(tensors[0]));
-  if (!tensors.empty() && tensors[0].as<Value::List>())
+  if (kOfShape && !tensors.empty() && tensors[0].as<Value::List>())
     tensors[0] = make_template(FromValue<Dims>::get(tensors[0]), DType::f32);
   return erase<kFunction>(tensors, options);
 }
@@ -45,25 +46,26 @@ Value call_compatible(std::span<const Value> args, const Options& options) {
 
 Value named() { return t({{1, 2, 3}}, {.names = {"x", ""}}); }
 
-#define NX_ABOUT_(function, text, ...)                                                         \
+#define NX_ABOUT_(function, kind, text, ...)                                                   \
   {.name = #function, .module = "Nx", .doc = text, .accepts = Accepts::kAny,                   \
    .names = NamesRule::kDrop, .accuracy = Accuracy{},                                          \
-   .examples = +[]() -> Examples { return {__VA_ARGS__}; }, .call = about<&nx::function>,      \
+   .examples = +[]() -> Examples { return {__VA_ARGS__}; },                                \
+   .call = about<&nx::function, kind>,                                                        \
    .differentiable = false}
 
 const FunctionRow kFunctions[] = {
-    NX_ABOUT_(type, "The element type.", {{f({1, 2})}, {}, Value(DType::f32)}),
-    NX_ABOUT_(shape, "Sizes of the axes.", {{named()}, {}, list(1, 3)}),
-    NX_ABOUT_(rank, "The number of axes.", {{named()}, {}, 2}),
-    NX_ABOUT_(size, "The number of elements.", {{named()}, {}, 3}),
-    NX_ABOUT_(flat_size, "The number of elements, vectorised axes included.", {{named()}, {}, 3}),
-    NX_ABOUT_(byte_size, "Bytes of all elements as packed.", {{named()}, {}, 12}),
-    NX_ABOUT_(bit_size, "Bits of all elements as packed.", {{named()}, {}, 96}),
-    NX_ABOUT_(names, "One name for each axis.", {{named()}, {}, list("x", Value())}),
-    NX_ABOUT_(axes, "0, 1, … rank - 1.", {{named()}, {}, list(0, 1)}),
-    NX_ABOUT_(axis_index, "The index of an axis.", {{named(), "x"}, {}, 0},
+    NX_ABOUT_(type, false, "The element type.", {{f({1, 2})}, {}, Value(DType::f32)}),
+    NX_ABOUT_(shape, true, "Sizes of the axes.", {{named()}, {}, list(1, 3)}),
+    NX_ABOUT_(rank, true, "The number of axes.", {{named()}, {}, 2}),
+    NX_ABOUT_(size, true, "The number of elements.", {{named()}, {}, 3}),
+    NX_ABOUT_(flat_size, true, "The number of elements, vectorised axes included.", {{named()}, {}, 3}),
+    NX_ABOUT_(byte_size, false, "Bytes of all elements as packed.", {{named()}, {}, 12}),
+    NX_ABOUT_(bit_size, false, "Bits of all elements as packed.", {{named()}, {}, 96}),
+    NX_ABOUT_(names, true, "One name for each axis.", {{named()}, {}, list("x", Value())}),
+    NX_ABOUT_(axes, true, "0, 1, … rank - 1.", {{named()}, {}, list(0, 1)}),
+    NX_ABOUT_(axis_index, true, "The index of an axis.", {{named(), "x"}, {}, 0},
               {{named(), -1}, {}, 1}),
-    NX_ABOUT_(axis_size, "The size of an axis.", {{named(), "x"}, {}, 1}),
+    NX_ABOUT_(axis_size, true, "The size of an axis.", {{named(), "x"}, {}, 1}),
     {.name = "compatible?", .module = "Nx",
      .doc = "Whether type, shape, names and vectorised axes agree.", .accepts = Accepts::kAny,
      .names = NamesRule::kDrop, .accuracy = Accuracy{},

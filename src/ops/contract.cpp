@@ -50,7 +50,11 @@ Tensor contract(Plain a, Plain b, DType type, const DotAttrs& own) {
     append_names(names, a, own.batch_a);
     append_names(names, a, free_a);
     append_names(names, b, free_b);
-    ops::check_names("dot", names, names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (!names[i].empty() && names[i] == names[j])
+          throw ShapeError("dot", fmt::format("two axes of the result would have the name \"{}\"; "
+                                              "rename one", names[i].view()), a.where);
   }
   const Tensor labelled[] = {with_labels(a.tensor, {}, a.vector_axes),
                              with_labels(b.tensor, {}, b.vector_axes)};

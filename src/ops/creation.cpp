@@ -127,7 +127,17 @@ Tensor tensor(const Literal& literal, const TensorOptions& options) {
   return out;
 }
 
+namespace {
+/// What counts needs something to count: empty tensors come from `full`.
+void check_sizes(std::string_view name, const Dims& dims) {
+  for (const auto size : dims)
+    if (size < 1)
+      throw ShapeError(name, fmt::format("sizes must be positive, got {}", to_string(dims)));
+}
+}  // namespace
+
 Tensor iota(const Dims& dims, const IotaOptions& options) {
+  check_sizes("iota", dims);
   ops::check_names("iota", options.names, dims.size());
   Dims all;
   for (const VectorAxis& axis : options.vectorized_axes) all.push_back(axis.size);
@@ -144,6 +154,7 @@ Tensor iota(const Dims& dims, const IotaOptions& options) {
 
 Tensor eye(const Dims& dims, const EyeOptions& options) {
   ops::check_names("eye", options.names, dims.size());
+  check_sizes("eye", dims);
   if (dims.empty()) throw ShapeError("eye", "expected at least one axis");
   Dims all;
   for (const VectorAxis& axis : options.vectorized_axes) all.push_back(axis.size);

@@ -36,8 +36,10 @@ Value call_tensor(std::span<const Value> args, const Options& options) {
     check_names("tensor", own.names, static_cast<std::size_t>(plain.rank()));
     return with_labels(plain.tensor, own.names, plain.vector_axes);
   }
-  if (const auto* truth = args[0].as<std::string>())
+  if (const auto* truth = args[0].as<std::string>()) {
+    if (*truth != "true" && *truth != "false") refuse_value("numbers");
     return tensor(*truth == "true" ? 1 : 0, {own.type.value_or(DType::u8), own.names});
+  }
   Dims dims;
   std::vector<Number> numbers;
   collect(args[0], 0, dims, numbers);

@@ -41,6 +41,7 @@ std::vector<stablehlo::Value> lower_iota(const LowerCall& call) {
 
 void fill_iota(const TensorType& out, const Attrs& attrs, std::int64_t first, std::size_t count,
                void* to) {
+  if (count == 0) return;
   const std::int64_t axis = attrs.as<IotaAttrs>().axis;
   std::int64_t inner = 1, size = out.count();
   if (axis >= 0) {

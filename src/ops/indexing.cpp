@@ -73,9 +73,9 @@ Tensor scatter(std::string_view name, const graph::OpRow& row, const Operand& op
   Plain x = plain_operand(name, operand), indices = plain_operand(name, index_operand);
   Plain updates = plain_operand(name, update_operand);
   check_indices(name, indices);
-  if (indices.rank() != 2)
-    throw ShapeError(name, fmt::format("indices must have two axes, rows of positions, got {}",
-                                       to_string(indices.dims())), indices.where);
+  if (indices.rank() > 2)
+    throw ShapeError(name, fmt::format("indices are one row of positions or a list of rows, got "
+                                       "{}", to_string(indices.dims())), indices.where);
   const Dims own = listed_axes(name, x, indices, axes);
   const Operand both[] = {operand, update_operand};
   const DType type = ops::merge_operand_types(both);
