@@ -2,7 +2,8 @@
 // 2016; selu: Klambauer et al. 2017; celu: Barron 2017; mish: Misra 2019.
 #include "nx/activations.h"
 
-#include "nx/nx.h"
+#include "nx/grad.h"
+#include "nx/ops.h"
 
 namespace nx::nn {
 namespace {

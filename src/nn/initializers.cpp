@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "nx/nx.h"
+#include "nx/ops.h"
 
 namespace nx::nn {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "nn/layer.h"
 #include "nx/activations.h"
-#include "nx/nx.h"
+#include "nx/ops.h"
 
 namespace nx::nn {
 namespace {

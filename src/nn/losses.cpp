@@ -1,7 +1,8 @@
 // Loss functions.
 #include "nx/losses.h"
 
-#include "nx/nx.h"
+#include "nx/activations.h"
+#include "nx/ops.h"
 
 namespace nx::nn {
 namespace {

@@ -1,7 +1,7 @@
 // Measures of predictions.
 #include "nx/metrics.h"
 
-#include "nx/nx.h"
+#include "nx/ops.h"
 
 namespace nx::nn {
 

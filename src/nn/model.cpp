@@ -3,7 +3,7 @@
 #include <map>
 
 #include "nn/layer.h"
-#include "nx/nx.h"
+#include "nx/ops.h"
 
 namespace nx::nn {
 namespace detail_nn {

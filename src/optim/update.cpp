@@ -1,5 +1,6 @@
 // Chains of stages: initial state, one update, composition.
-#include "nx/nx.h"
+#include "nx/optim.h"
+#include "nx/ops.h"
 
 namespace nx::optim {
 

@@ -1,5 +1,6 @@
 // The stages, each a few lines over the leaves of a tree.
-#include "nx/nx.h"
+#include "nx/optim.h"
+#include "nx/ops.h"
 
 namespace nx::optim {
 namespace {

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "nx/loop.h"
-#include "nx/nx.h"
+#include "nx/losses.h"
+#include "nx/ops.h"
+#include "nx/safetensors.h"
 
 namespace nx::train {
 namespace {

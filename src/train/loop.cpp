@@ -5,7 +5,9 @@
 #include <chrono>
 
 #include "nx/memory.h"
-#include "nx/nx.h"
+#include "nx/grad.h"
+#include "nx/metrics.h"
+#include "nx/ops.h"
 
 namespace nx::train {
 
