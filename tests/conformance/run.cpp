@@ -7,16 +7,11 @@
 
 #include "conformance/compare.h"
 #include "nx/jit.h"
+#include "ops/rows.h"
 
 namespace nx::conformance {
 namespace {
 
-constexpr std::string_view kReadValues[] = {
-    "Nx.to_binary",   "Nx.to_number",  "Nx.to_flat_list", "Nx.to_list",     "Nx.to_template",
-    "Nx.template",    "Nx.to_batched", "Nx.from_binary",  "Nx.compatible?", "Nx.inspect",
-    "Nx.donatable",   "Nx.donatable?", "Nx.serialize",    "Nx.deserialize", "Nx.load_numpy!",
-    "Nx.is_tensor",   "Nx.to_heatmap", "Nx.backend_copy",
-};
 constexpr std::string_view kRefuseValues[] = {
     "Nx.quotient", "Nx.remainder",       "Nx.left_shift",  "Nx.right_shift", "Nx.gather",
     "Nx.take",     "Nx.take_along_axis", "Nx.indexed_add", "Nx.indexed_put",
@@ -25,17 +20,6 @@ constexpr std::string_view kRefuseValues[] = {
 template <std::size_t N>
 bool among(const std::string_view (&list)[N], std::string_view fn) {
   return std::find(std::begin(list), std::end(list), fn) != std::end(list);
-}
-
-/// Calls `f` on every tensor inside a value.
-void for_each_tensor(ops::Value& value, const std::function<void(Tensor&)>& f) {
-  if (auto* t = std::get_if<Tensor>(&value.data)) {
-    if (t->has_value() && !t->is_template()) f(*t);
-  } else if (auto* list = std::get_if<ops::Value::List>(&value.data)) {
-    for (ops::Value& v : *list) for_each_tensor(v, f);
-  } else if (auto* map = std::get_if<ops::Value::Map>(&value.data)) {
-    for (auto& [key, v] : *map) for_each_tensor(v, f);
-  }
 }
 
 /// Module and name of a function of the reference.
@@ -51,7 +35,7 @@ ops::Value run_case(const Case& c, const Setup& setup) {
   if (row == nullptr) throw Skip("not there yet");
   std::vector<ops::Value> args;
   for (const Json& arg : c.args) args.push_back(value_of(arg));
-  const Setup own = reads_values(c.fn) ? Setup{setup.compiler, Mode::eager} : setup;
+  const Setup own = ops::reads_values(*row) ? Setup{setup.compiler, Mode::eager} : setup;
   return run_call(own, c.fn, *row->call, args, options_of(c.opts));
 }
 
@@ -73,7 +57,6 @@ Verdict judge_error(const Case& c, const Setup& setup) {
 
 }  // namespace
 
-bool reads_values(std::string_view fn) { return among(kReadValues, fn); }
 bool refuses_values(std::string_view fn) { return among(kRefuseValues, fn); }
 
 const ops::FunctionRow* find_function(std::string_view fn) {
@@ -103,42 +86,9 @@ Adapter find_adapter(std::string_view fn) {
 ops::Value run_call(const Setup& setup, const std::string& name, const Call& call,
                     std::span<const ops::Value> args, const ops::Options& options) {
   if (setup.mode == Mode::eager) return call(args, options);
-  std::vector<Tensor> leaves;
-  std::vector<ops::Value> own_args(args.begin(), args.end());
-  ops::Options own_options = options;
-  const auto for_each_argument = [&](const std::function<void(Tensor&)>& f) {
-    for (ops::Value& arg : own_args) for_each_tensor(arg, f);
-    for (auto& [key, value] : own_options) for_each_tensor(value, f);
-  };
-  for_each_argument([&](Tensor& t) { leaves.push_back(t); });
-  ops::Value result;  // what is not a tensor in it is known once the function is traced
-  const auto function = nx::jit(
-      [&](std::vector<Tensor> traced) {
-        std::size_t next = 0;
-        for_each_argument([&](Tensor& t) { t = traced[next++]; });
-        result = call(own_args, own_options);
-        std::vector<Tensor> tensors;
-        for_each_tensor(result, [&](Tensor& t) {
-          tensors.push_back(std::move(t));
-          t = Tensor();
-        });
-        return tensors;
-      },
-      {.name = name, .compiler = setup.compiler, .donation = DonationPolicy::lenient});
-  const std::vector<Tensor> tensors = function(leaves);
-  std::size_t next = 0;
-  // Emptied handles have no value, which for_each_tensor passes over: walk by hand.
-  const std::function<void(ops::Value&)> fill = [&](ops::Value& value) {
-    if (auto* t = std::get_if<Tensor>(&value.data)) {
-      if (!t->has_value()) *t = tensors[next++];
-    } else if (auto* list = std::get_if<ops::Value::List>(&value.data)) {
-      for (ops::Value& v : *list) fill(v);
-    } else if (auto* map = std::get_if<ops::Value::Map>(&value.data)) {
-      for (auto& [key, v] : *map) fill(v);
-    }
-  };
-  fill(result);
-  return result;
+  return ops::run_traced(call, args, options,
+                         {.name = name, .compiler = setup.compiler,
+                          .donation = DonationPolicy::lenient});
 }
 
 Verdict judge(const Case& c, const Setup& setup) {

@@ -34,8 +34,6 @@ const ops::FunctionRow* find_function_named(std::string_view name);
 ops::Value run_call(const Setup& setup, const std::string& name, const Call& call,
                     std::span<const ops::Value> args, const ops::Options& options);
 
-/// True for functions that read values, which a traced tensor does not have.
-bool reads_values(std::string_view fn);
 /// True for functions that refuse some values (an index out of range, a zero divisor) in an eager
 /// call, and give a defined result when compiled.
 bool refuses_values(std::string_view fn);
