@@ -13,6 +13,7 @@ struct Tolerance {
   double f64_relative = 1e-10, f64_absolute = 1e-12;
   double f32_relative = 1e-5, f32_absolute = 1e-6;
   int small_units = 1;  // of the last place, for f16, bf16 and f8
+  double small_absolute = 0;
 };
 
 /// The row of `fn` in the table of tolerances, or the default one.
