@@ -3,6 +3,7 @@
 #include <map>
 
 #include "nn/layer.h"
+#include "nn/name_hash.h"
 #include "nx/ops.h"
 
 namespace nx::nn {
@@ -87,16 +88,18 @@ ModelState Model::init(std::uint64_t seed, DType type) const {
   const auto layers = named_layers(layer_);
   const auto shapes = shapes_of(layers);
   ModelState made;
-  Tensor key = random::key(static_cast<std::int64_t>(seed));
-  // Every parameter and every layer with a state draws from a key of its own, in the order of
-  // layers.
-  std::int64_t draw = 0;
+  // Every parameter draws from a key made of the seed and its own name, so that a layer more or
+  // less changes no other layer's values.
+  const Tensor root = random::key(static_cast<std::int64_t>(seed));
+  const auto key_of = [&](const std::string& name) {
+    return random::fold_in(root, static_cast<std::int64_t>(detail_nn::name_hash(name)));
+  };
   for (const NamedLayer& l : layers) {
     for (const auto& spec : specs_of(l, shapes))
       made.parameters[l.name][spec.name] =
-          spec.initializer(spec.shape, type, random::fold_in(key, draw++));
+          spec.initializer(spec.shape, type, key_of(l.name + "." + spec.name));
     if (l.layer->row->init_state)
-      made.state[l.name] = l.layer->row->init_state(*l.layer, random::fold_in(key, draw++));
+      made.state[l.name] = l.layer->row->init_state(*l.layer, key_of(l.name));
   }
   return made;
 }

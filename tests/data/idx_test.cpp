@@ -1,0 +1,140 @@
+// IDX files: what is read, and that nothing else is.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "nx/nx.h"
+
+namespace nx {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "nxpp_idx_XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string write(const std::string& name, const Bytes& bytes) const {
+    const std::string path = path_ + "/" + name;
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return path;
+  }
+  std::string write_gz(const std::string& name, const Bytes& bytes) const {
+    const std::string path = path_ + "/" + name;
+    gzFile file = gzopen(path.c_str(), "wb");
+    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    gzclose(file);
+    return path;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// u8[2, 3] with the values 1 to 6.
+Bytes good() { return {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6}; }
+
+void expect_refused(const std::string& path) {
+  try {
+    (void)data::read_idx(path);
+    ADD_FAILURE() << "expected an IoError for " << path;
+  } catch (const IoError& e) {
+    EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << e.what();
+  }
+}
+
+TEST(Idx, ReadsPlainAndGzippedFilesAlike) {
+  const Folder folder;
+  for (const std::string& path : {folder.write("a", good()), folder.write_gz("b.gz", good())}) {
+    const Tensor t = data::read_idx(path);
+    EXPECT_EQ(t.type(), DType::u8);
+    EXPECT_EQ(t.shape(), (Shape{2, 3}));
+    EXPECT_EQ(t.to_flat_list<int>(), (std::vector<int>{1, 2, 3, 4, 5, 6}));
+  }
+}
+
+TEST(Idx, ReadsBigEndianElements) {
+  const Folder folder;
+  const Tensor t = data::read_idx(folder.write("a", {0, 0, 0x0c, 1, 0, 0, 0, 2, 0, 0, 1, 0, 255,
+                                                     255, 255, 254}));
+  EXPECT_EQ(t.type(), DType::s32);
+  EXPECT_EQ(t.to_flat_list<int>(), (std::vector<int>{256, -2}));
+}
+
+TEST(Idx, RefusesMissingTruncatedLongAndForeignFiles) {
+  const Folder folder;
+  expect_refused(folder.path() + "/missing");
+  expect_refused(folder.path());
+  Bytes bytes = good();
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    expect_refused(folder.write("short", Bytes(bytes.begin(), bytes.begin() + static_cast<long>(n))));
+  bytes.push_back(7);
+  expect_refused(folder.write("long", bytes));
+  expect_refused(folder.write_gz("long.gz", bytes));
+  bytes = good();
+  bytes[0] = 1;
+  expect_refused(folder.write("magic", bytes));
+  bytes = good();
+  bytes[2] = 0x0a;
+  expect_refused(folder.write("type", bytes));
+}
+
+TEST(Idx, RefusesAHeaderThatClaimsMoreThanTheFileHoldsWithoutAskingForMemory) {
+  const Folder folder;
+  const Bytes huge{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1};
+  expect_refused(folder.write("huge", huge));
+  expect_refused(folder.write_gz("huge.gz", huge));
+}
+
+TEST(Idx, RefusesACutOffGzipStream) {
+  const Folder folder;
+  const std::string whole = folder.write_gz("whole.gz", good());
+  std::ifstream in(whole, std::ios::binary);
+  const Bytes bytes{std::istreambuf_iterator<char>(in), {}};
+  for (std::size_t n = 2; n + 8 < bytes.size(); ++n)
+    expect_refused(folder.write("cut.gz", Bytes(bytes.begin(), bytes.begin() + static_cast<long>(n))));
+}
+
+TEST(Idx, TakesOrRefusesEveryMutationWithATypedError) {
+  const Folder folder;
+  std::mt19937 random(20);
+  const std::string whole = folder.write_gz("whole.gz", good());
+  std::ifstream in(whole, std::ios::binary);
+  const Bytes packed{std::istreambuf_iterator<char>(in), {}};
+  for (int round = 0; round < 2000; ++round) {
+    Bytes bytes = round % 2 ? good() : packed;
+    for (unsigned k = 0; k <= random() % 3; ++k)
+      bytes[random() % bytes.size()] = static_cast<unsigned char>(random());
+    const std::string path = folder.write("mutant", bytes);
+    try {
+      (void)data::read_idx(path);
+    } catch (const IoError&) {
+    }
+  }
+}
+
+TEST(LabelledIdx, RefusesLabelsOutOfRangeAndOtherCounts) {
+  const Folder folder;
+  const std::string images = folder.write("x", good());
+  EXPECT_EQ(data::read_labelled(images, folder.write("y", {0, 0, 8, 1, 0, 0, 0, 2, 9, 0}), 10)
+                .labels.shape(),
+            (Shape{2}));
+  EXPECT_THROW(
+      (void)data::read_labelled(images, folder.write("y", {0, 0, 8, 1, 0, 0, 0, 2, 10, 0}), 10),
+      IoError);
+  EXPECT_THROW((void)data::read_labelled(
+                   images, folder.write("y", {0, 0, 8, 1, 0, 0, 0, 3, 1, 0, 2}), 10),
+               IoError);
+  EXPECT_THROW((void)data::read_labelled(images, images, 10), IoError);
+}
+
+}  // namespace
+}  // namespace nx
