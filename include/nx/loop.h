@@ -61,7 +61,7 @@ using Handler = std::function<Action(const Progress&)>;
 using Filter = std::function<bool(std::int64_t count)>;
 NX_API Filter always();
 NX_API Filter once();
-NX_API Filter every(std::int64_t n);
+NX_API Filter every(std::int64_t n);   ///< the first time, and each n-th after it
 NX_API Filter after(std::int64_t n);
 NX_API Filter before(std::int64_t n);
 

@@ -96,7 +96,7 @@ struct ClipNormOptions {
 /// All updates together onto a Euclidean norm of at most max_norm.
 NX_API Update clip_by_global_norm(const ClipNormOptions& options = {});
 
-/// Subtracts from each leaf of rank above 1 its mean over all axes but the last.
+/// Subtracts from each leaf of rank above 1 its mean over all axes but the first.
 NX_API Update centralize();
 
 struct DecayOptions {

@@ -92,7 +92,7 @@ ModelState Model::init(std::uint64_t seed, DType type) const {
   // less changes no other layer's values.
   const Tensor root = random::key(static_cast<std::int64_t>(seed));
   const auto key_of = [&](const std::string& name) {
-    return random::fold_in(root, static_cast<std::int64_t>(detail_nn::name_hash(name)));
+    return random::fold_in(root, tensor(std::int64_t{detail_nn::name_hash(name)}, {.type = u32}));
   };
   for (const NamedLayer& l : layers) {
     for (const auto& spec : specs_of(l, shapes))

@@ -2,7 +2,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <string>
 
 #include "nn/name_hash.h"
 

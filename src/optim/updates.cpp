@@ -114,7 +114,7 @@ Update centralize() {
   return leafwise([](const Tensor& t) {
     if (t.rank() < 2) return t;
     std::vector<Axis> axes;
-    for (int i = 0; i + 1 < t.rank(); ++i) axes.emplace_back(i);
+    for (int i = 1; i < t.rank(); ++i) axes.emplace_back(i);
     return t - mean(t, {.axes = Axes(std::move(axes)), .keep_axes = true});
   });
 }

@@ -32,7 +32,7 @@ Filter always() { return [](std::int64_t) { return true; }; }
 Filter once() { return [](std::int64_t count) { return count == 1; }; }
 Filter every(std::int64_t n) {
   if (n < 1) throw ArgumentError("every", "expected at least 1, got " + std::to_string(n));
-  return [n](std::int64_t count) { return count % n == 0; };
+  return [n](std::int64_t count) { return (count - 1) % n == 0; };
 }
 Filter after(std::int64_t n) { return [n](std::int64_t count) { return count > n; }; }
 Filter before(std::int64_t n) { return [n](std::int64_t count) { return count < n; }; }
