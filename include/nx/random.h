@@ -43,6 +43,11 @@ using NormalOptions = DrawOptions;
 NX_API std::pair<Tensor, Tensor> uniform(const Tensor& key, const UniformOptions& options = {});
 NX_API std::pair<Tensor, Tensor> uniform(const Tensor& key, const Operand& min, const Operand& max,
                                          const UniformOptions& options = {});
+/// Values drawn from the key itself, without splitting it first: for a key that is used once.
+NX_API Tensor uniform_split(const Tensor& key, const Operand& min, const Operand& max,
+                            const UniformOptions& options = {});
+NX_API Tensor normal_split(const Tensor& key, const Operand& mean,
+                           const Operand& standard_deviation, const NormalOptions& options = {});
 /// Normally distributed values of that mean and standard deviation, and the next key.
 NX_API std::pair<Tensor, Tensor> normal(const Tensor& key, const NormalOptions& options = {});
 NX_API std::pair<Tensor, Tensor> normal(const Tensor& key, const Operand& mean,

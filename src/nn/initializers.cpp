@@ -47,13 +47,13 @@ Initializer identity_initializer() {
 
 Initializer uniform_initializer(double scale) {
   return [scale](const Dims& shape, DType type, const Tensor& key) {
-    return random::uniform(key, -scale, scale, {.shape = shape, .type = type}).first;
+    return random::uniform_split(key, -scale, scale, {.shape = shape, .type = type});
   };
 }
 
 Initializer normal_initializer(double mean, double scale) {
   return [mean, scale](const Dims& shape, DType type, const Tensor& key) {
-    return random::normal(key, mean, scale, {.shape = shape, .type = type}).first;
+    return random::normal_split(key, mean, scale, {.shape = shape, .type = type});
   };
 }
 
@@ -61,17 +61,17 @@ Initializer variance_scaling(const VarianceScalingOptions& o) {
   return [o](const Dims& shape, DType type, const Tensor& key) {
     const double variance = o.scale / std::max(fan_of(shape, o.mode), 1.0);
     if (o.distribution == "normal")
-      return random::normal(key, 0.0, std::sqrt(variance), {.shape = shape, .type = type}).first;
+      return random::normal_split(key, 0.0, std::sqrt(variance), {.shape = shape, .type = type});
     if (o.distribution == "uniform") {
       const double limit = std::sqrt(3 * variance);
-      return random::uniform(key, -limit, limit, {.shape = shape, .type = type}).first;
+      return random::uniform_split(key, -limit, limit, {.shape = shape, .type = type});
     }
     if (o.distribution == "truncated_normal") {
       // Cut at two standard deviations: 0.8796… is what is left of the deviation then.
       const double sigma = std::sqrt(variance) / 0.87962566103423978;
       const double edge = std::erf(2 / std::sqrt(2.0));
       const Tensor u =
-          random::uniform(key, -edge, edge, {.shape = shape, .type = type}).first;
+          random::uniform_split(key, -edge, edge, {.shape = shape, .type = type});
       return erf_inv(u) * (sigma * std::sqrt(2.0));
     }
     throw ArgumentError("variance_scaling", "unknown distribution; expected normal, "

@@ -145,6 +145,42 @@ Tensor uniform_values(const Tensor& key, std::int64_t count, DType type, const T
   return max(scaled, low);
 }
 
+/// The key itself as the source of values.
+Draw begin_once(std::string_view name, const Tensor& key, const Dims& shape, const Names& names) {
+  ops::check_names(name, names, shape.size());
+  Draw draw{plain_key(name, key), {}, {}, element_count(shape)};
+  draw.own = draw.next = draw.key.tensor;
+  return draw;
+}
+
+std::pair<Tensor, Tensor> drawn_uniform(const Draw& draw, const Operand& min, const Operand& max,
+                                  const UniformOptions& options) {
+  const Tensor values = real_or_complex(
+      "uniform", draw, options.type, [&](std::int64_t count, DType type) {
+        return uniform_values(draw.own, count, type, bound("uniform", min, type),
+                              bound("uniform", max, type));
+      });
+  return finish(draw, values, options.shape, options.names);
+}
+
+std::pair<Tensor, Tensor> drawn_normal(const Draw& draw, const Operand& mean,
+                                 const Operand& standard_deviation, const NormalOptions& options) {
+  const Tensor values = real_or_complex(
+      "normal", draw, options.type, [&](std::int64_t count, DType type) {
+        // The open interval (-1, 1): its first number is the one after -1.
+        const int mantissa = type == DType::bf16 ? 7 : type == DType::f16 ? 10
+                             : type == DType::f32 ? 23 : 52;
+        const double first = -1 + std::ldexp(1.0, -mantissa - 1);
+        const Tensor even = uniform_values(draw.own, count, type,
+                                           ops::scalar(Number(first), type),
+                                           ops::scalar(Number(1.0), type));
+        return multiply(erf_inv(even), std::sqrt(2.0));
+      });
+  const DType type = options.type;
+  const Tensor scaled = multiply(values, bound("normal", standard_deviation, type));
+  return finish(draw, add(scaled, bound("normal", mean, type)), options.shape, options.names);
+}
+
 }  // namespace
 
 Tensor key(const Operand& seed) {
@@ -193,13 +229,13 @@ std::pair<Tensor, Tensor> uniform(const Tensor& key, const UniformOptions& optio
 
 std::pair<Tensor, Tensor> uniform(const Tensor& key, const Operand& min, const Operand& max,
                                   const UniformOptions& options) {
-  const Draw draw = begin("uniform", key, options.shape, options.names);
-  const Tensor values = real_or_complex(
-      "uniform", draw, options.type, [&](std::int64_t count, DType type) {
-        return uniform_values(draw.own, count, type, bound("uniform", min, type),
-                              bound("uniform", max, type));
-      });
-  return finish(draw, values, options.shape, options.names);
+  return drawn_uniform(begin("uniform", key, options.shape, options.names), min, max, options);
+}
+
+Tensor uniform_split(const Tensor& key, const Operand& min, const Operand& max,
+                     const UniformOptions& options) {
+  return drawn_uniform(begin_once("uniform_split", key, options.shape, options.names), min, max,
+                       options).first;
 }
 
 std::pair<Tensor, Tensor> normal(const Tensor& key, const NormalOptions& options) {
@@ -208,21 +244,14 @@ std::pair<Tensor, Tensor> normal(const Tensor& key, const NormalOptions& options
 
 std::pair<Tensor, Tensor> normal(const Tensor& key, const Operand& mean,
                                  const Operand& standard_deviation, const NormalOptions& options) {
-  const Draw draw = begin("normal", key, options.shape, options.names);
-  const Tensor values = real_or_complex(
-      "normal", draw, options.type, [&](std::int64_t count, DType type) {
-        // The open interval (-1, 1): its first number is the one after -1.
-        const int mantissa = type == DType::bf16 ? 7 : type == DType::f16 ? 10
-                             : type == DType::f32 ? 23 : 52;
-        const double first = -1 + std::ldexp(1.0, -mantissa - 1);
-        const Tensor even = uniform_values(draw.own, count, type,
-                                           ops::scalar(Number(first), type),
-                                           ops::scalar(Number(1.0), type));
-        return multiply(erf_inv(even), std::sqrt(2.0));
-      });
-  const DType type = options.type;
-  const Tensor scaled = multiply(values, bound("normal", standard_deviation, type));
-  return finish(draw, add(scaled, bound("normal", mean, type)), options.shape, options.names);
+  return drawn_normal(begin("normal", key, options.shape, options.names), mean, standard_deviation,
+                      options);
+}
+
+Tensor normal_split(const Tensor& key, const Operand& mean, const Operand& standard_deviation,
+                    const NormalOptions& options) {
+  return drawn_normal(begin_once("normal_split", key, options.shape, options.names), mean,
+                      standard_deviation, options).first;
 }
 
 std::pair<Tensor, Tensor> randint(const Tensor& key, const Operand& min, const Operand& max,
