@@ -84,6 +84,11 @@ Value call_to_template(std::span<const Value> args, const Options& options) {
   return template_of(args[0]);
 }
 
+Value call_iota(std::span<const Value> args, const Options& options) {
+  if (!args.empty() && args[0].as<Tensor>()) refuse_value("sizes, not a tensor");
+  return erase<&nx::iota>(args, options);
+}
+
 Value call_eye(std::span<const Value> args, const Options& options) {
   expect_arguments(args, 1, 1);
   const auto own = options_from<EyeOptions>(options);
@@ -106,7 +111,7 @@ const FunctionRow kFunctions[] = {
        return {{{list(2, 3)}, {}, t({{0, 1, 2}, {3, 4, 5}})},
                {{list(2, 2)}, {{"axis", 0}, {"type", DType::f32}}, f({{0, 0}, {1, 1}})}};
      },
-     .call = erase<&nx::iota>, .differentiable = false},
+     .call = call_iota, .differentiable = false},
     {.name = "eye", .module = "Nx", .doc = "Ones on the diagonal of the last two axes.",
      .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{},
      .examples = +[]() -> Examples {

@@ -74,6 +74,22 @@ namespace {
 /// option's value, or in a list of name and size.
 Value call_vectorize(std::span<const Value> args, const Options& options) {
   if (args.empty()) return erase<&nx::vectorize>(args, options);
+  // A container: each of its tensors.
+  const auto inner = [&](const Value& part) {
+    std::vector<Value> own(args.begin(), args.end());
+    own[0] = part;
+    return call_vectorize(own, options);
+  };
+  if (const auto* const list = args[0].as<Value::List>()) {
+    Value::List mapped;
+    for (const Value& part : *list) mapped.push_back(inner(part));
+    return mapped;
+  }
+  if (const auto* const map = args[0].as<Value::Map>()) {
+    Value::Map mapped;
+    for (const auto& [key, part] : *map) mapped[key] = inner(part);
+    return mapped;
+  }
   const Tensor x = args[0].as<Tensor>() ? *args[0].as<Tensor>() : Tensor();
   const Plain plain = plain_operand("vectorize", x.has_value() ? Operand(x)
                                                                : Operand(number_from(args[0])));
