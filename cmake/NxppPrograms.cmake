@@ -34,16 +34,6 @@ if(NXPP_BUILD_TOOLS)
     target_include_directories(nxpp-conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_compile_definitions(nxpp-conformance PRIVATE
       NXPP_CONFORMANCE_DIFFERENCES="${PROJECT_SOURCE_DIR}/tests/conformance/differences.jsonl")
-    if(NXPP_BUILD_TESTS)
-      set(conformance_runs host eager host jit xla jit)
-      while(conformance_runs)
-        list(POP_FRONT conformance_runs compiler mode)
-        add_test(NAME conformance.${compiler}.${mode} COMMAND nxpp-conformance
-          --compiler ${compiler} --mode ${mode} "${PROJECT_SOURCE_DIR}/tests/conformance/data")
-        set_tests_properties(conformance.${compiler}.${mode} PROPERTIES
-          LABELS conformance TIMEOUT 1200 SKIP_RETURN_CODE 77)
-      endwhile()
-    endif()
   endif()
 endif()
 
