@@ -76,12 +76,11 @@ std::size_t peak_of(const graph::Executable& executable) { return executable.mem
 std::unique_ptr<graph::Executable> compile_paired(const graph::Compiler& compiler,
                                                   const Graph& graph,
                                                   std::span<const Candidate> candidates,
-                                                  const graph::CompileOptions& options,
-                                                  Matching& matching) {
+                                                  const graph::CompileOptions& options) {
   PairingOptions pairing;
   pairing.one_loop_for_siblings = compiler.capabilities().one_loop_for_siblings;
   if (candidates.empty()) return compiler.compile(graph, {}, options);
-  matching = match_leaves(graph, candidates, pairing);
+  Matching matching = match_leaves(graph, candidates, pairing);
   auto best = compiler.compile(graph, matching.pairs, options);
   for (;;) {
     // The worst doubtful pair whose absence does not raise the peak goes first.
@@ -94,7 +93,6 @@ std::unique_ptr<graph::Executable> compile_paired(const graph::Compiler& compile
       auto executable = compiler.compile(graph, other.pairs, options);
       if (peak_of(*executable) > peak_of(*best)) continue;
       pairing = without;
-      other.had_conflict = other.had_conflict || matching.had_conflict;
       matching = std::move(other);
       best = std::move(executable);
       dropped = true;
@@ -188,8 +186,7 @@ void build_slot(JitSlot& slot, const detail::KeyVisitor& key, detail::TraceClien
   graph::CompileOptions compile_options;
   compile_options.plugin = options.plugin;
   compile_options.keep_on_failure = options.keep_on_failure;
-  Matching matching;
-  slot.executable = compile_paired(*slot.compiler, graph, candidates, compile_options, matching);
+  slot.executable = compile_paired(*slot.compiler, graph, candidates, compile_options);
   auto paths = std::make_shared<std::vector<std::string>>();
   for (const graph::Parameter& p : graph.parameters) paths->push_back(p.path);
   slot.paths = std::move(paths);

@@ -7,6 +7,7 @@
 
 #include "host/eager.h"
 #include "nx/jit.h"
+#include "ops/elementwise.h"
 #include "runtime/compilers.h"
 #include "runtime/host_memory.h"
 #include "transform/passes.h"
@@ -182,19 +183,7 @@ const graph::Dispatch& graph::dispatch() {
 Tensor detail::number_tensor(const Number& number) {
   const DType type = default_type(number);
   Tensor made = runtime::new_tensor(type, {}, nullptr);
-  visit_element(type, [&](auto element) {
-    using T = decltype(element);
-    T value;
-    if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(number.integer());
-    } else if constexpr (requires(T t) { t.imag(); }) {
-      value = T(static_cast<typename T::value_type>(number.real()),
-                static_cast<typename T::value_type>(number.imag()));
-    } else {
-      value = T(static_cast<float>(number.real()));
-    }
-    std::memcpy(runtime::data_of(made), &value, sizeof value);
-  });
+  ops::write_number(number, type, runtime::data_of(made));
   return made;
 }
 

@@ -82,22 +82,12 @@ class Matcher {
 
   Matching run() {
     find_kinds();
-    Matching matching;
     for (;;) {
       std::vector<DonationPair> pairs = best_pairs();
       const auto bad = first_conflict(pairs);
-      if (bad == pairs.size()) {
-        matching.pairs = std::move(pairs);
-        break;
-      }
-      matching.had_conflict = true;
+      if (bad == pairs.size()) return {std::move(pairs)};
       kind_at(leaf_index(pairs[bad].parameter), pairs[bad].output) = 0;
     }
-    for (const Candidate& c : candidates_)
-      if (std::none_of(matching.pairs.begin(), matching.pairs.end(),
-                       [&](const DonationPair& p) { return p.parameter == c.parameter; }))
-        matching.unmatched.push_back(c.parameter);
-    return matching;
   }
 
  private:
@@ -143,7 +133,7 @@ class Matcher {
     } else {
       return 0;
     }
-    return kind > options_.worst ? 0 : static_cast<std::uint8_t>(kind);
+    return static_cast<std::uint8_t>(kind);
   }
 
   bool readers_can_run_earlier(NodeIndex leaf, const graph::Output& output) const {

@@ -19,14 +19,10 @@ struct Candidate {
 
 struct Matching {
   std::vector<graph::DonationPair> pairs;  // by parameter
-  bool had_conflict = false;               // pairs were left out because they cannot hold together
-  std::vector<std::uint32_t> unmatched;    // candidates without a pair
 };
 
 struct PairingOptions {
   bool one_loop_for_siblings = false;
-  /// Worst kind that may be paired; used to see what the pairs of kinds 4 to 6 gain.
-  graph::PairKind worst = graph::PairKind::kBytes;
   /// Pairs that may not be made: found to gain nothing.
   std::vector<graph::DonationPair> forbidden;
 };
