@@ -35,6 +35,18 @@ void check_counts(std::string_view operation, const Plain& x, const Starts& star
                                             x.rank(), starts.size()), x.where);
 }
 
+/// A start's tensor, checked.
+Plain plain_start(std::string_view operation, const Tensor& start, const SourceLocation& where) {
+  Plain index = plain_operand(operation, Operand(start, where));
+  if (!is_integer(index.tensor.type()))
+    throw DTypeError(operation, fmt::format("a start must be an integer, got {}",
+                                            name_of(index.tensor.type())), where);
+  if (index.rank() != 0)
+    throw ShapeError(operation, fmt::format("a start must be a scalar, got {}",
+                                            to_string(index.dims())), where);
+  return index;
+}
+
 /// Starts as operands: 0 for the vectorised axes, scalars for the rest.
 std::vector<Tensor> start_tensors(std::string_view operation, const Plain& x,
                                   const Starts& starts) {
@@ -45,15 +57,9 @@ std::vector<Tensor> start_tensors(std::string_view operation, const Plain& x,
       list.push_back(ops::scalar(Number(start.index()), DType::s64));
       continue;
     }
-    const Plain index = plain_operand(operation, Operand(start.tensor(), x.where));
+    const Plain index = plain_start(operation, start.tensor(), x.where);
     if (index.lead > 0)
       throw ShapeError(operation, "a start must not be vectorized", x.where);
-    if (!is_integer(index.tensor.type()))
-      throw DTypeError(operation, fmt::format("a start must be an integer, got {}",
-                                              name_of(index.tensor.type())), x.where);
-    if (index.rank() != 0)
-      throw ShapeError(operation, fmt::format("a start must be a scalar, got {}",
-                                              to_string(index.dims())), x.where);
     list.push_back(as_type(index.tensor, DType::s64));
   }
   return list;
@@ -69,9 +75,11 @@ bool any_vectorized(const Starts& starts) {
 Tensor slice_lanes(const Operand& operand, const Plain& x, const Starts& starts,
                    const Dims& lengths, const SliceOptions& options) {
   std::vector<Tensor> operands{operand.is_number() ? x.tensor : operand.tensor()};
-  for (const Start& start : starts)
+  for (const Start& start : starts) {
+    if (start.is_tensor()) plain_start("slice", start.tensor(), x.where);
     operands.push_back(start.is_tensor() ? as_type(start.tensor(), DType::s64)
                                          : ops::scalar(Number(start.index()), DType::s64));
+  }
   const VectorAxes axes = ops::merge_vector_axes("slice", operands, x.where);
   for (Tensor& t : operands) t = ops::align_vector_axes(t, axes, 0, true);
   const Attrs attrs = Attrs::of(ops::DynamicSliceAttrs{lengths});

@@ -255,9 +255,8 @@ Tensors dynamic_slice_gradient(const GradCall& call) {
 /// Indices [lead…, block…, rank] of every element of the block at the mapped, clamped starts.
 Tensor block_indices(std::span<const Tensor> starts, const Dims& dims, const Dims& block,
                      int count) {
-  const Tensor& first = starts[0];
-  const Dims lead(dims_of(first).begin(), dims_of(first).begin() + count);
-  Dims all = lead;
+  const Dims mapped = dims_of(starts[0]);
+  Dims all(mapped.begin(), mapped.begin() + count);
   all.insert(all.end(), block.begin(), block.end());
   Dims column = all;
   column.push_back(1);
