@@ -34,6 +34,30 @@ if(NXPP_BUILD_TOOLS)
     target_include_directories(nxpp-conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_compile_definitions(nxpp-conformance PRIVATE
       NXPP_CONFORMANCE_DIFFERENCES="${PROJECT_SOURCE_DIR}/tests/conformance/differences.jsonl")
+    if(NXPP_BUILD_TESTS)
+      # XLA compiles every case: the three longest files, about a minute or less each, are entries of
+      # their own.
+      file(GLOB cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/data/*.jsonl")
+      set(rest ${cases})
+      foreach(name elementwise reduce random)
+        set(part_${name} ${cases})
+        list(FILTER part_${name} INCLUDE REGEX "/${name}\\.jsonl$")
+        list(FILTER rest EXCLUDE REGEX "/${name}\\.jsonl$")
+      endforeach()
+      set(part_rest ${rest})
+      set(part_all ${cases})
+      foreach(run host.eager.all host.jit.all xla.jit.elementwise xla.jit.reduce xla.jit.random
+              xla.jit.rest)
+        string(REPLACE "." ";" words ${run})
+        list(GET words 0 compiler)
+        list(GET words 1 mode)
+        list(GET words 2 part)
+        add_test(NAME conformance.${run} COMMAND nxpp-conformance
+          --compiler ${compiler} --mode ${mode} ${part_${part}})
+        set_tests_properties(conformance.${run} PROPERTIES
+          LABELS conformance TIMEOUT 1200 SKIP_RETURN_CODE 77)
+      endforeach()
+    endif()
   endif()
 endif()
 
