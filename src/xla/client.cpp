@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,36 @@ PJRT_DeviceDescription* description_of(const PJRT_Api& api, PJRT_Device* device)
   return args.device_description;
 }
 
+using Key = std::pair<const Plugin*, int>;
+
+struct Table {
+  std::mutex mutex;
+  std::map<Key, std::unique_ptr<Client>> clients;
+};
+
+Table& table() {
+  static auto* clients = new Table;  // never destroyed: used by threads that outlive main
+  return *clients;
+}
+
+// Runs in flight and compilations that a plugin finishes on threads of its own would go on while
+// the plugin's own statics are torn down, and crash. Destroying a client waits for them. What is
+// still alive of it (buffers of global tensors) is then left to the process's end.
+void end_clients() {
+  Table& all = table();
+  const std::unique_lock lock(all.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // a thread is making a client, and main does not wait for it
+  for (const auto& [key, client] : all.clients) {
+    if (client == nullptr || client->is_foreign_process()) return;
+  }
+  ProcessGuard::end_process();
+  for (const auto& [key, client] : all.clients) {
+    auto args = make_args<PJRT_Client_Destroy_Args>();
+    args.client = client->handle();
+    discard(client->api(), client->api().PJRT_Client_Destroy(&args));
+  }
+}
+
 }  // namespace
 
 Client& Client::get(const ClientOptions& options) {
@@ -32,17 +63,22 @@ Client& Client::get(const ClientOptions& options) {
                                                 options.device_count));
   }
   // Before the lock, which another thread of the parent may have held at the fork.
-  static const ForkGuard first_use;
+  static const ProcessGuard first_use;
   first_use.check(kOperation);
   const Plugin& plugin = Plugin::load(find_plugin(options.plugin));
 
-  using Key = std::pair<const Plugin*, int>;
-  static auto* mutex = new std::mutex;
-  static auto* table = new std::map<Key, std::unique_ptr<Client>>;
-  const std::lock_guard lock(*mutex);
-  std::unique_ptr<Client>& entry = (*table)[Key(&plugin, options.device_count)];
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::unique_ptr<Client>& entry = all.clients[Key(&plugin, options.device_count)];
   if (entry == nullptr) entry.reset(new Client(plugin, options.device_count));
   return *entry;
+}
+
+void Client::end_at_exit() {
+  // Registered anew each time: what is registered last runs first.
+  if (std::atexit(&end_clients) != 0) {
+    throw BackendError(kOperation, "no room for a function to be called at the process's end");
+  }
 }
 
 Client::Client(const Plugin& plugin, int device_count) : plugin_(&plugin) {

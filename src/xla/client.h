@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "xla/fork_guard.h"
+#include "xla/process_guard.h"
 #include "xla/plugin.h"
 
 struct PJRT_Client;
@@ -19,12 +19,18 @@ struct ClientOptions {
   int device_count = 1;     ///< CPU devices in this process (`cpu_device_count`).
 };
 
-/// Never destroyed: buffers and threads of the plugin may outlive main.
+/// The object is never destroyed: global tensors outlive main. The plugin's client is, when the
+/// process ends, so that what is in flight ends first.
 class Client {
  public:
   /// The client for these options, made at the first call. Throws BackendError when there is no
   /// usable plugin and in a forked child, ArgumentError for a device count below 1.
   static Client& get(const ClientOptions& options = {});
+
+  /// From now on the end of the process first waits for what is in flight on all clients, and ends
+  /// them. Called again after the first run of each program, as such a run makes static objects of
+  /// the plugin, which would otherwise be destroyed before that wait.
+  static void end_at_exit();
 
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -63,7 +69,7 @@ class Client {
   Client(const Plugin& plugin, int device_count);
 
   const Plugin* plugin_;
-  ForkGuard process_;
+  ProcessGuard process_;
   PJRT_Client* handle_ = nullptr;
   std::vector<PJRT_Device*> devices_;
   std::string platform_name_;

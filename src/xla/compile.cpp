@@ -186,6 +186,11 @@ void Program::destroy() noexcept {
   discard(api, api.PJRT_LoadedExecutable_Destroy(&loaded));
 }
 
+void Program::end_first_run() const {
+  Client::end_at_exit();
+  has_run_.store(true, std::memory_order_relaxed);
+}
+
 MemoryStats Program::memory() const {
   client_->check_process(kProgram);
   const PJRT_Api& api = client_->api();

@@ -1,6 +1,7 @@
 // StableHLO text compiled for a device, and what can be asked of the result. Walks over no graph.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,12 +56,14 @@ class Program {
       : client_(other.client_),
         loaded_(std::exchange(other.loaded_, nullptr)),
         executable_(std::exchange(other.executable_, nullptr)),
-        outputs_(std::move(other.outputs_)) {}
+        outputs_(std::move(other.outputs_)),
+        has_run_(other.has_run_.load(std::memory_order_relaxed)) {}
   Program& operator=(Program&& other) noexcept {
     std::swap(client_, other.client_);
     std::swap(loaded_, other.loaded_);
     std::swap(executable_, other.executable_);
     std::swap(outputs_, other.outputs_);
+    has_run_.store(other.has_run_.exchange(has_run_.load()));
     return *this;
   }
   ~Program() {
@@ -77,6 +80,10 @@ class Program {
   std::size_t output_count() const noexcept { return outputs_.size(); }
   const std::vector<graph::TensorType>& outputs() const noexcept { return outputs_; }
 
+  /// False until one run has ended well: a first run makes static objects of the plugin.
+  bool has_run() const noexcept { return has_run_.load(std::memory_order_relaxed); }
+  void end_first_run() const;
+
   MemoryStats memory() const;
   /// The compiled module, serialised (`hlo_with_config`).
   std::string optimized_module() const;
@@ -90,6 +97,7 @@ class Program {
   PJRT_LoadedExecutable* loaded_ = nullptr;
   PJRT_Executable* executable_ = nullptr;
   std::vector<graph::TensorType> outputs_;
+  mutable std::atomic<bool> has_run_{false};
 };
 
 }  // namespace nx::xla

@@ -49,11 +49,12 @@ void run(const Program& program, std::span<PJRT_Buffer* const> inputs, std::span
   args.num_args = inputs.size();
   args.output_lists = &results;
   // Asking for the event costs; the results carry the same errors to whoever reads them.
-  args.device_complete_events = options.completion == Completion::kWait ? &done : nullptr;
+  const bool waits = options.completion == Completion::kWait || !program.has_run();
+  args.device_complete_events = waits ? &done : nullptr;
   const PJRT_Api& api = client.api();
   check(api, api.PJRT_LoadedExecutable_Execute(&args), kOperation);
 
-  if (options.completion == Completion::kAsync) {
+  if (!waits) {
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = Buffer(client, results[i]);
     return;
   }
@@ -61,6 +62,7 @@ void run(const Program& program, std::span<PJRT_Buffer* const> inputs, std::span
   std::unique_ptr<Buffer[]> owned = std::make_unique<Buffer[]>(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) owned[i] = Buffer(client, results[i]);
   Event(api, done).wait(kOperation);
+  if (!program.has_run()) program.end_first_run();
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(owned[i]);
 }
 

@@ -11,8 +11,10 @@
 namespace nx::xla {
 
 enum class Completion : std::uint8_t {
-  kAsync,  // return when the work is queued; errors of the run come out of reading its results
-  kWait,   // return when the run has ended; its errors are thrown here
+  // Return when the work is queued; errors of the run come out of reading its results. The first
+  // run of a program is waited for all the same (Client::end_at_exit).
+  kAsync,
+  kWait,  // return when the run has ended; its errors are thrown here
 };
 
 struct RunOptions {

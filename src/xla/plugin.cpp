@@ -122,7 +122,7 @@ Plugin::Plugin(std::string path) : path_(std::move(path)) {
 
 const Plugin& Plugin::load(const std::string& path) {
   // Asked before the lock, which another thread of the parent may have held at the fork.
-  static const ForkGuard first_use;
+  static const ProcessGuard first_use;
   first_use.check(kOperation);
   if (!is_file(path)) refuse_missing(path, "that was asked for");
   std::error_code failed;

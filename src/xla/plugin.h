@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "xla/fork_guard.h"
+#include "xla/process_guard.h"
 
 struct PJRT_Api;
 
@@ -38,7 +38,7 @@ class Plugin {
   std::string path_;
   const PJRT_Api* api_ = nullptr;
   int minor_version_ = 0;
-  ForkGuard process_;
+  ProcessGuard process_;
 };
 
 }  // namespace nx::xla

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <thread>
@@ -117,6 +118,21 @@ RULE_TEST(R30, after_each_error_of_these_rules_a_good_call_returns) {
     EXPECT_THROW(fail(), Error) << what;
     EXPECT_FALSE(x.is_consumed()) << what;
     expect_prompt(good, what);
+  }
+}
+
+RULE_TEST(R30, a_process_may_end_while_a_call_is_in_flight) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto leave = [this](bool after_the_first) {
+    const auto f = jit([](Pair s, Tensor x) { return std::pair(Pair{s.a + x, s.b * x}, sum(x)); },
+                       options());
+    static Pair last{vector_of(65536), vector_of(65536)};  // lives longer than what main owns
+    last = f(last, vector_of(65536)).first;
+    if (after_the_first) last = f(donatable(last), vector_of(65536)).first;
+    std::exit(0);
+  };
+  for (int k = 0; k < 12; ++k) {
+    EXPECT_EXIT(leave(k % 2 == 1), ::testing::ExitedWithCode(0), "");
   }
 }
 

@@ -1,5 +1,5 @@
-// Detects that this process is a fork of the one that started a plugin. A plugin's threads do not
-// survive a fork, so that a call in the child would wait for ever (donation rule R29).
+// Says whether the plugin's threads are there: not in a forked child (donation rule R29), where a
+// call would wait for ever, and not once the process has begun to end.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,16 @@
 namespace nx::xla {
 
 /// Remembers the process it was made in; the check costs one load, no system call.
-class ForkGuard {
+class ProcessGuard {
  public:
-  ForkGuard() noexcept;
+  ProcessGuard() noexcept;
   bool is_foreign() const noexcept;
-  /// Throws BackendError in a forked child.
+  /// Throws BackendError in a forked child and after end_process().
   void check(const char* operation) const {
     if (is_foreign()) [[unlikely]] throw_foreign(operation);
   }
+  /// From here on every guard of this process is foreign.
+  static void end_process() noexcept;
 
  private:
   [[noreturn]] static void throw_foreign(const char* operation);
