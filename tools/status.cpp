@@ -13,6 +13,7 @@
 
 #include "nx/inspect.h"
 #include "ops/function_row.h"
+#include "train/families.h"
 
 namespace {
 
@@ -71,9 +72,9 @@ std::string call_of(const nx::ops::FunctionRow& row, const nx::ops::Example& exa
 
 std::string operations() {
   std::string out =
-      "# Operations\n\nWritten by `nxpp-status` from the rows in `src/ops/`; the tests run every "
+      "# Operations\n\nWritten by `nxpp-status` from the rows of functions; the tests run every "
       "example.\n";
-  for (const auto* family : nx::ops::families()) {
+  for (const auto* family : nx::train::all_families()) {
     out += fmt::format("\n## {}\n", family->name);
     for (const auto& row : family->functions) {
       out += fmt::format("\n### {}\n\n{}", name_here(std::string(*row.name)), *row.doc);
@@ -93,7 +94,7 @@ std::string operations() {
 
 std::string status(const std::string& catalogue) {
   std::set<std::string> here;
-  for (const auto* family : nx::ops::families())
+  for (const auto* family : nx::train::all_families())
     for (const auto& row : family->functions)
       here.insert(std::string(*row.module) + "." + name_here(std::string(*row.name)));
   std::map<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>> modules;

@@ -24,6 +24,7 @@
 #include "nx/literal.h"
 #include "nx/loop.h"
 #include "nx/losses.h"
+#include "nx/measure.h"
 #include "nx/memory.h"
 #include "nx/metrics.h"
 #include "nx/movement.h"

@@ -2,67 +2,77 @@
 // 2016; selu: Klambauer et al. 2017; celu: Barron 2017; mish: Misra 2019.
 #include "nx/activations.h"
 
+#include "nn/as_inexact.h"
 #include "nx/grad.h"
 #include "nx/ops.h"
 
 namespace nx::nn {
 namespace {
 
-Axes only(const Axis& axis) { return Axes(axis); }
+SumOptions along(const Axis& axis) { return {.axes = Axes(axis), .keep_axes = true}; }
 
-/// x less its largest element along the axis, through which no gradient flows: the result of what
-/// follows does not depend on it.
-Tensor shifted(const Tensor& x, const Axis& axis) {
-  return x - stop_grad(reduce_max(x, {.axes = only(axis), .keep_axes = true}));
+/// The largest element along the axis, through which no gradient flows: the results of what follows
+/// do not depend on it.
+Tensor largest(const Tensor& x, const Axis& axis) {
+  return stop_grad(reduce_max(x, {.axes = Axes(axis), .keep_axes = true}));
 }
+
+/// x where it is below 0, else 0: keeps the branch that is not taken from overflowing. At 0 the
+/// slope is that of the branch below.
+Tensor below_zero(const Tensor& x) { return select(x > 0, 0, x); }
 
 }  // namespace
 
-Tensor linear(const Tensor& x) { return x; }
-Tensor relu(const Tensor& x) { return select(x > 0, x, 0); }
+Tensor linear(const Tensor& x) { return as_type(x, x.type()); }  // without a mark (R4)
+Tensor relu(const Tensor& x) { return select(x <= 0, 0, x); }  // keeps NaN
 Tensor relu6(const Tensor& x) { return min(max(x, 0), 6); }
 Tensor sigmoid(const Tensor& x) { return nx::sigmoid(x); }
 Tensor tanh(const Tensor& x) { return nx::tanh(x); }
 Tensor exp(const Tensor& x) { return nx::exp(x); }
 Tensor silu(const Tensor& x) { return x * nx::sigmoid(x); }
-Tensor softplus(const Tensor& x) { return max(x, 0) + log1p(nx::exp(-abs(x))); }
+// The sum's own gradient would be 0 at 0, where max has a tie and |x| a corner that do not cancel.
+Tensor softplus(const Tensor& x) {
+  const Tensor y = as_inexact(x);
+  return custom_grad(max(y, 0) + log1p(nx::exp(-abs(y))), {y},
+                     [y](const Tensor& g) { return std::vector{g * nx::sigmoid(y)}; });
+}
 Tensor softsign(const Tensor& x) { return x / (abs(x) + 1); }
-Tensor log_sigmoid(const Tensor& x) { return -softplus(-x); }
+Tensor log_sigmoid(const Tensor& x) { return -softplus(-as_inexact(x)); }
 Tensor mish(const Tensor& x) { return x * nx::tanh(softplus(x)); }
 Tensor gelu(const Tensor& x) { return x * (erf(x / 1.4142135623730951) + 1) / 2; }
 Tensor hard_tanh(const Tensor& x) { return min(max(x, -1), 1); }
-Tensor leaky_relu(const Tensor& x, double alpha) { return select(x > 0, x, x * alpha); }
-// The argument of expm1 is kept at or below 0, so that the branch not taken cannot overflow.
-Tensor elu(const Tensor& x, double alpha) {
-  return select(x > 0, x, expm1(min(x, 0)) * alpha);
+Tensor leaky_relu(const Tensor& x, const LeakyReluOptions& o) {
+  return select(x > 0, x, x * o.alpha);
 }
-Tensor celu(const Tensor& x, double alpha) {
-  return max(x, 0) + min(expm1(min(x, 0) / alpha) * alpha, 0);
+Tensor elu(const Tensor& x, const EluOptions& o) {
+  return select(x > 0, x, expm1(below_zero(x)) * o.alpha);
 }
-Tensor selu(const Tensor& x) {
-  constexpr double kAlpha = 1.6732632423543772, kScale = 1.0507009873554805;
-  return elu(x, kAlpha) * kScale;
+Tensor celu(const Tensor& x, const CeluOptions& o) {
+  if (o.alpha == 0) throw ArgumentError("celu", "expected an alpha other than 0, got 0");
+  return select(x > 0, x, expm1(below_zero(x) / o.alpha) * o.alpha);
 }
-Tensor hard_sigmoid(const Tensor& x, double alpha, double beta) {
-  return max(min(x * alpha + beta, 1), 0);
+Tensor selu(const Tensor& x, const SeluOptions& o) { return elu(x, {o.alpha}) * o.gamma; }
+Tensor hard_sigmoid(const Tensor& x, const HardSigmoidOptions& o) {
+  return max(min(x * o.alpha + o.beta, 1), 0);
 }
-Tensor hard_silu(const Tensor& x, double alpha, double beta) {
-  return x * hard_sigmoid(x, alpha, beta);
+Tensor hard_silu(const Tensor& x, const HardSigmoidOptions& o) { return x * hard_sigmoid(x, o); }
+
+Tensor softmax(const Tensor& x, const SoftmaxOptions& o) {
+  const Tensor y = as_inexact(x);
+  const Tensor e = nx::exp(y - largest(y, o.axis));
+  return e / sum(e, along(o.axis));
 }
 
-Tensor softmax(const Tensor& x, const Axis& axis) {
-  const Tensor e = nx::exp(shifted(x, axis));
-  return e / sum(e, {.axes = only(axis), .keep_axes = true});
+Tensor log_softmax(const Tensor& x, const SoftmaxOptions& o) {
+  const Tensor y = as_inexact(x);
+  const Tensor s = y - largest(y, o.axis);
+  return s - log(sum(nx::exp(s), along(o.axis)));
 }
 
-Tensor log_softmax(const Tensor& x, const Axis& axis) {
-  const Tensor s = shifted(x, axis);
-  return s - log(sum(nx::exp(s), {.axes = only(axis), .keep_axes = true}));
-}
-
-Tensor log_sumexp(const Tensor& x, const Axis& axis) {
-  const Tensor largest = stop_grad(reduce_max(x, {.axes = only(axis), .keep_axes = true}));
-  return largest + log(sum(nx::exp(x - largest), {.axes = only(axis), .keep_axes = true}));
+Tensor log_sumexp(const Tensor& x, const SoftmaxOptions& o) {
+  const Tensor y = as_inexact(x);
+  const Tensor shift = largest(y, o.axis);
+  return shift + log(sum(nx::exp(y - shift), along(o.axis)));
 }
 
 namespace {
@@ -74,12 +84,14 @@ struct Activation {
 #define NX_PLAIN_(name) {#name, &name}
 #define NX_DEFAULTED_(name) {#name, [](const Tensor& x) { return name(x); }}
 constexpr Activation kActivations[] = {
-    NX_PLAIN_(linear), NX_PLAIN_(relu), NX_PLAIN_(relu6), NX_PLAIN_(sigmoid), NX_PLAIN_(tanh),
-    NX_PLAIN_(exp), NX_PLAIN_(silu), NX_PLAIN_(softplus), NX_PLAIN_(softsign),
-    NX_PLAIN_(log_sigmoid), NX_PLAIN_(mish), NX_PLAIN_(gelu), NX_PLAIN_(hard_tanh),
-    NX_PLAIN_(selu), NX_DEFAULTED_(leaky_relu), NX_DEFAULTED_(elu), NX_DEFAULTED_(celu),
-    NX_DEFAULTED_(hard_sigmoid), NX_DEFAULTED_(hard_silu), NX_DEFAULTED_(softmax),
-    NX_DEFAULTED_(log_softmax), NX_DEFAULTED_(log_sumexp)};
+    NX_PLAIN_(linear),        NX_PLAIN_(relu),        NX_PLAIN_(relu6),
+    NX_PLAIN_(sigmoid),       NX_PLAIN_(tanh),        NX_PLAIN_(exp),
+    NX_PLAIN_(silu),          NX_PLAIN_(softplus),    NX_PLAIN_(softsign),
+    NX_PLAIN_(log_sigmoid),   NX_PLAIN_(mish),        NX_PLAIN_(gelu),
+    NX_PLAIN_(hard_tanh),     NX_DEFAULTED_(selu),    NX_DEFAULTED_(leaky_relu),
+    NX_DEFAULTED_(elu),       NX_DEFAULTED_(celu),    NX_DEFAULTED_(hard_sigmoid),
+    NX_DEFAULTED_(hard_silu), NX_DEFAULTED_(softmax), NX_DEFAULTED_(log_softmax),
+    NX_DEFAULTED_(log_sumexp)};
 #undef NX_PLAIN_
 #undef NX_DEFAULTED_
 
@@ -91,8 +103,8 @@ Tensor activate(std::string_view name, const Tensor& x) {
     if (a.name == name) return a.call(x);
     known += (known.empty() ? "" : ", ") + std::string(a.name);
   }
-  throw ArgumentError("activation", "unknown name; expected one of " + known + ", got " +
-                                        std::string(name));
+  throw ArgumentError("activation",
+                      "unknown name; expected one of " + known + ", got " + std::string(name));
 }
 
 }  // namespace nx::nn

@@ -184,24 +184,34 @@ Value run_value_and_grad(const Case& c, const Setup& setup) {
   return run_gradient(c, setup, Want::both, false);
 }
 
-/// The gradient of a function row, `grad:Axon.Activations.relu`: d/dx sum([1,2,…] * f(x)).
+/// What the gradient of a function row is taken of, and of which argument.
+struct Differentiated {
+  std::size_t argument = 0;
+  std::string_view of_result;  // y: what the function gives
+};
+Differentiated differentiated(std::string_view description) {
+  if (description == "d/dx sum([1,2,3,4,5,6] * f(x))") return {0, "sum([1,2,3,4,5,6] * y)"};
+  if (description == "d/d(y_pred) of the loss with reduction mean") return {1, "mean(y)"};
+  if (description.find("sum(f(") != std::string::npos) return {0, "sum(y)"};
+  throw Skip(fmt::format("a description that is not understood: {}", description));
+}
+
+/// The gradient of a function row: `grad:Axon.Activations.relu`.
 Value run_grad_of_row(const Case& c, const Setup& setup) {
   const auto* const row = find_function(std::string_view(c.fn).substr(5));
   if (row == nullptr) throw Skip("not there yet");
-  constexpr std::string_view kWeighted = "d/dx sum([1,2,3,4,5,6] * f(x))";
-  if (c.desc != kWeighted && c.desc.find("sum(f(") == std::string::npos)
-    throw Skip(fmt::format("a description that is not understood: {}", c.desc));
+  const auto [argument, of_result] = differentiated(c.desc);
   std::vector<Value> args;
   for (const Json& arg : c.args) args.push_back(value_of(arg));
-  const Call call = [&](std::span<const Value> given, const ops::Options& options) -> Value {
+  const Call call = [&, argument = argument, text = of_result](
+                        std::span<const Value> given, const ops::Options& options) -> Value {
     const auto function = [&](Tensor x) {
       std::vector<Value> own(given.begin(), given.end());
-      own[0] = x;
+      own[argument] = x;
       const Value y = (*row->call)(own, options);
-      const auto text = c.desc == kWeighted ? "sum([1,2,3,4,5,6] * y)" : "sum(y)";
       return tensor_from(Expression::parse(text).evaluate({{"y", y}}));
     };
-    return nx::grad(function)(tensor_from(given[0]));
+    return nx::grad(function)(tensor_from(given[argument]));
   };
   return run_call(setup, c.fn, call, args, options_of(c.opts));
 }

@@ -205,6 +205,7 @@ void Differences::apply(Case& c) const {
   unsigned_sums(c);
   first_nan(c);
   ieee(c);
+  apply_nn_differences(c);
 }
 
 }  // namespace nx::conformance

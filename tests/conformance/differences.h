@@ -25,4 +25,7 @@ class Differences {
   std::map<std::string, Override> by_id_;
 };
 
+/// The rules for functions of networks: differences_nn.cpp.
+void apply_nn_differences(Case& c);
+
 }  // namespace nx::conformance

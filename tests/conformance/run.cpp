@@ -8,6 +8,7 @@
 #include "conformance/compare.h"
 #include "nx/jit.h"
 #include "ops/rows.h"
+#include "train/families.h"
 
 namespace nx::conformance {
 namespace {
@@ -61,7 +62,7 @@ bool refuses_values(std::string_view fn) { return among(kRefuseValues, fn); }
 
 const ops::FunctionRow* find_function(std::string_view fn) {
   const auto [module, name] = split(fn);
-  for (const auto* family : ops::families())
+  for (const auto* family : train::all_families())
     for (const auto& row : family->functions)
       if (*row.module == module && name_here(*row.name) == name_here(name)) return &row;
   return nullptr;
@@ -70,14 +71,14 @@ const ops::FunctionRow* find_function(std::string_view fn) {
 const ops::FunctionRow* find_function_named(std::string_view name) {
   // `max` is there twice: as an operation and as a constant.
   if (const auto* const row = find_function("Nx." + std::string(name))) return row;
-  for (const auto* family : ops::families())
+  for (const auto* family : train::all_families())
     for (const auto& row : family->functions)
       if (name_here(*row.name) == name) return &row;
   return nullptr;
 }
 
 Adapter find_adapter(std::string_view fn) {
-  for (const auto& table : {kGradAdapters, kJitAdapters, kDonationAdapters})
+  for (const auto& table : {kGradAdapters, kJitAdapters, kDonationAdapters, kNnAdapters})
     for (const auto& row : table)
       if (row.fn == fn || (row.fn.back() == ':' && fn.starts_with(row.fn))) return row.run;
   return nullptr;

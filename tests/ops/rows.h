@@ -9,12 +9,13 @@
 
 #include "nx/jit.h"
 #include "ops/function_row.h"
+#include "train/families.h"
 
 namespace nx::ops {
 
 inline std::vector<const FunctionRow*> all_rows() {
   std::vector<const FunctionRow*> rows;
-  for (const Family* family : families())
+  for (const Family* family : train::all_families())
     for (const FunctionRow& row : family->functions) rows.push_back(&row);
   return rows;
 }
