@@ -96,7 +96,7 @@ inline Tensor eye(std::int64_t size, const EyeOptions& options = {}) {
 }
 
 struct LinspaceOptions {
-  std::int64_t n = 50;
+  std::int64_t n = 0;    ///< How many values; has to be given.
   bool endpoint = true;  ///< The last value is `stop` itself.
   DType type = DType::f32;
   Name name = {};
@@ -108,7 +108,8 @@ struct LinspaceOptions {
     f("name", &LinspaceOptions::name);
   }
 };
-/// `n` evenly spaced values from `start` to `stop`, on a new last axis.
+/// `n` evenly spaced values from `start` to `stop`, on a new last axis. Throws ArgumentError for an
+/// `n` below 1.
 NX_API Tensor linspace(const Operand& start, const Operand& stop,
                        const LinspaceOptions& options = {});
 

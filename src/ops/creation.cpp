@@ -186,7 +186,7 @@ Tensor with_last_axis(const Operand& x) {
 Tensor linspace(const Operand& start, const Operand& stop, const LinspaceOptions& options) {
   const std::int64_t n = options.n;
   if (n < 1)
-    throw ArgumentError("linspace", fmt::format("expected n of at least 1, got {}", n),
+    throw ArgumentError("linspace", fmt::format("n; expected 1 or more values, got {}", n),
                         start.where());
   if (!is_inexact(options.type) && !is_integer(options.type))
     throw DTypeError("linspace", "unknown type", start.where());

@@ -12,6 +12,7 @@
 #include "ops/movement.h"
 #include "ops/operand.h"
 #include "ops/random.h"
+#include "ops/unary.h"
 
 namespace nx::random {
 namespace {
@@ -174,7 +175,8 @@ std::pair<Tensor, Tensor> drawn_normal(const Draw& draw, const Operand& mean,
         const Tensor even = uniform_values(draw.own, count, type,
                                            ops::scalar(Number(first), type),
                                            ops::scalar(Number(1.0), type));
-        return multiply(erf_inv(even), std::sqrt(2.0));
+        // The reference's approximation, so that the same key gives the same numbers.
+        return multiply(graph::emit(ops::kErfInvGiles, {even}, {}, {}), std::sqrt(2.0));
       });
   const DType type = options.type;
   const Tensor scaled = multiply(values, bound("normal", standard_deviation, type));

@@ -11,6 +11,7 @@ extern const graph::OpRow kSqrt, kRsqrt, kCbrt;
 extern const graph::OpRow kSin, kCos, kTan, kAsin, kAcos, kAtan;
 extern const graph::OpRow kSinh, kCosh, kTanh, kAsinh, kAcosh, kAtanh;
 extern const graph::OpRow kErf, kErfc, kErfInv;
+extern const graph::OpRow kErfInvGiles;  // to 3e-8, behind random::normal alone
 extern const graph::OpRow kBitwiseNot, kCountLeadingZeros, kPopulationCount;
 extern const graph::OpRow kLogicalNot, kIsNan, kIsInfinity;
 

@@ -48,6 +48,11 @@ struct ErfInv : Wide<ErfInv> {
     return hn::IfThenElse(hn::Lt(size, one), y, edge);
   }
 };
+struct ErfInvGiles : Wide<ErfInvGiles> {
+  template <class D, class V> static V wide(D d, V x) {
+    return erf_inv_giles_formula(VectorAlgebra<D>{d}, x);
+  }
+};
 struct Cbrt {
   static constexpr Domain kDomain = Domain::kFloat;
   static constexpr bool kPredicate = false;
@@ -60,6 +65,7 @@ TileKernel cbrt(DType type) { return select_kernel<Cbrt, 1>(type); }
 TileKernel erf(DType type) { return select_kernel<Erf, 1>(type); }
 TileKernel erfc(DType type) { return select_kernel<Erfc, 1>(type); }
 TileKernel erf_inv(DType type) { return select_kernel<ErfInv, 1>(type); }
+TileKernel erf_inv_giles(DType type) { return select_kernel<ErfInvGiles, 1>(type); }
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -83,6 +89,7 @@ NX_EXPORT_KERNEL(cbrt)
 NX_EXPORT_KERNEL(erf)
 NX_EXPORT_KERNEL(erfc)
 NX_EXPORT_KERNEL(erf_inv)
+NX_EXPORT_KERNEL(erf_inv_giles)
 
 /// The algebra of special-inl.h over StableHLO values, in f64 whatever the operand's type.
 struct HloAlgebra {
@@ -174,10 +181,22 @@ constinit const graph::OpRow kErfInv = unary_row<kErfInv, erf_inv_kernel>({
     .lower = lower_erf_inv,
     .cost_ns = 4,
 });
+constinit const graph::OpRow kErfInvGiles = unary_row<kErfInvGiles, erf_inv_giles_kernel>({
+    .name = "erf_inv_giles",
+    .gradient = +[](const GradCall& c) -> Tensors {
+      return {c.g[0] * (0.5 / std::numbers::inv_sqrtpi) * exp(c.out[0] * c.out[0])};
+    },
+    .lower = +[](const LowerCall& c) {
+      return lower_wide(c, [](const HloAlgebra& a, const stablehlo::Value& x) {
+        return HWY_NAMESPACE::erf_inv_giles_formula(a, x);
+      });
+    },
+    .cost_ns = 4,
+});
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kCbrt, &kErf, &kErfc, &kErfInv};
+const graph::OpRow* const kOps[] = {&kCbrt, &kErf, &kErfc, &kErfInv, &kErfInvGiles};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "cbrt",
                   .doc = "The cubic root.",

@@ -12,12 +12,13 @@ namespace nx::conformance {
 struct Tolerance {
   double f64_relative = 1e-10, f64_absolute = 1e-12;
   double f32_relative = 1e-5, f32_absolute = 1e-6;
-  int small_units = 1;  // of the last place, for f16, bf16 and f8
+  int f32_units = 0, f64_units = 0;  // of the last place
+  int small_units = 1;               // the same for f16, bf16 and f8
   double small_absolute = 0;
 };
 
 /// The row of `fn` in the table of tolerances, or the default one.
-Tolerance tolerance_of(std::string_view fn);
+Tolerance tolerance_of(std::string_view fn, std::string_view compiler);
 
 /// What differs, or an empty text.
 std::string difference(const Json& expect, const Json& got, const Tolerance& tolerance);

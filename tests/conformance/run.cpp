@@ -100,7 +100,7 @@ Verdict judge(const Case& c, const Setup& setup) {
   try {
     if (c.error) return judge_error(c, setup);
     const ops::Value got = run_case(c, setup);
-    auto message = difference(c.expect, json_of(got), tolerance_of(c.fn));
+    auto message = difference(c.expect, json_of(got), tolerance_of(c.fn, setup.compiler));
     return {message.empty() ? Kind::passed : Kind::failed, std::move(message)};
   } catch (const Skip& skip) {
     return {Kind::skipped, skip.what()};

@@ -60,8 +60,8 @@ const Case kCases[] = {
     {&ops::kAcosh, [](long double x) { return std::acosh(x); }, 1, 1e6, 5},
     {&ops::kAtanh, [](long double x) { return std::atanh(x); }, -0.9999, 0.9999, 5},
     {&ops::kErf, [](long double x) { return std::erf(x); }, -6, 6, 4},
-    {&ops::kErfc, [](long double x) { return std::erfc(x); }, -6, 5, 200},
-    {&ops::kErfInv, inverse_erf, -0.9999, 0.9999, 20},
+    {&ops::kErfc, [](long double x) { return std::erfc(x); }, -6, 5, 2},
+    {&ops::kErfInv, inverse_erf, -0.9999, 0.9999, 2.5},
 };
 
 template <class T>
