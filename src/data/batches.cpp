@@ -84,12 +84,13 @@ std::pair<Tensor, Tensor> Batches::get(std::int64_t epoch, std::int64_t index) c
   Tensor y = new_tensor(DType::s32, {size});
   const auto images = data_.images.host<std::uint8_t>();
   const auto labels = data_.labels.host<std::uint8_t>();
-  float* out = values_of<float>(x);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  float* pixels = values_of<float>(x);
+  auto* const classes = values_of<std::int32_t>(y);
+  const float scale = options_.scale;
+  for (std::size_t i = 0; i < rows.size(); ++i, pixels += features_) {
     const std::uint8_t* const from = images.data() + std::size_t{rows[i]} * features_;
-    for (std::int64_t k = 0; k < features_; ++k) out[k] = static_cast<float>(from[k]) * options_.scale;
-    out += features_;
-    values_of<std::int32_t>(y)[i] = labels[rows[i]];
+    for (std::int64_t k = 0; k < features_; ++k) pixels[k] = static_cast<float>(from[k]) * scale;
+    classes[i] = labels[rows[i]];
   }
   return {std::move(x), std::move(y)};
 }

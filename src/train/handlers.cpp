@@ -38,14 +38,24 @@ void show(const Progress& p, bool last) {
 
 }  // namespace
 
-Source source(const data::Batches& batches) {
-  return [&batches](std::int64_t epoch) -> Reader {
-    auto reader = std::make_shared<data::Prefetch>(batches, epoch);
+Source source(const data::Batches& batches, int ahead) {
+  if (ahead < 0)
+    throw ArgumentError("source", "expected at least 0 batches ahead, got " + std::to_string(ahead));
+  if (ahead == 0)
+    return [&batches](std::int64_t epoch) -> Reader {
+      return [&batches, epoch, next = std::int64_t{0}]() mutable -> std::optional<Batch> {
+        if (next == batches.count()) return std::nullopt;
+        return batches.get(epoch, next++);
+      };
+    };
+  return [&batches, ahead](std::int64_t epoch) -> Reader {
+    auto reader = std::make_shared<data::Prefetch>(batches, epoch, ahead);
     return [reader] { return reader->next(); };
   };
 }
 
 Source source(std::vector<Batch> batches) {
+  if (batches.empty()) throw ArgumentError("source", "the data set is empty");
   auto shared = std::make_shared<const std::vector<Batch>>(std::move(batches));
   return [shared](std::int64_t) -> Reader {
     return [shared, next = std::size_t{0}]() mutable -> std::optional<Batch> {
@@ -56,32 +66,22 @@ Source source(std::vector<Batch> batches) {
 }
 
 Loop& Loop::log(std::int64_t every_n) {
-  const Filter filter = every(every_n);
-  handle_event(Event::iteration_completed, [](const Progress& p) {
-    show(p, false);
-    return Action::proceed;
-  }, filter);
+  if (every_n < 0)
+    throw ArgumentError("log", "expected at least 0 iterations, got " + std::to_string(every_n));
+  if (every_n > 0)
+    handle_event(Event::iteration_completed, [](const Progress& p) {
+      show(p, false);
+      return Action::proceed;
+    }, every(every_n));
   return handle_event(Event::epoch_completed, [](const Progress& p) {
     show(p, true);
     return Action::proceed;
   });
 }
 
-Loop& Loop::validate(Source data) {
-  const auto model = parts_.model;
-  const auto metrics = metrics_;
-  return handle_event(Event::epoch_completed, [=](const Progress& p) {
-    std::string line = "validation";
-    for (const auto& [name, value] : evaluate(model, p.state.model_state, data, metrics))
-      line += "  " + name + " " + formatted("%.4f", value);
-    std::fprintf(stderr, "%s\n", line.c_str());
-    return Action::proceed;
-  });
-}
-
 Loop& Loop::checkpoint(const std::string& path) {
   return handle_event(Event::epoch_completed, [path](const Progress& p) {
-    save(path, std::pair(p.state.model_state, p.state.optimizer_state));
+    save(path, Checkpoint{p.state.model_state, p.state.optimizer_state});
     return Action::proceed;
   });
 }
@@ -102,7 +102,7 @@ Loop& Loop::early_stop(const std::string& metric, std::int64_t patience, double 
   });
   return handle_event(Event::epoch_completed, [=](const Progress& p) {
     const double value = larger_is_better ? -p.metric(metric) : p.metric(metric);
-    if (value < best->value - min_delta) {
+    if (value <= best->value - min_delta) {
       best->value = value;
       best->waited = 0;
     } else {
@@ -142,8 +142,7 @@ std::map<std::string, double> evaluate(
     const std::string& compiler) {
   Loop loop = evaluator(model);
   for (const auto& [name, function] : metrics) loop.metric(name, function);
-  StepState begin = loop.init();
-  begin.model_state = state;
+  const StepState begin{state, {}, {}, {}, {}};
   RunOptions options;
   options.compiler = compiler;
   const StepState end = loop.run(data, begin, options);

@@ -1,13 +1,12 @@
-// One run of a loop: epochs, calls of the jitted step, events, and what is live when something
-// throws.
+// A loop: what is attached to it, its state, and its jitted step.
 #include "nx/loop.h"
 
-#include <chrono>
+#include <algorithm>
 
-#include "nx/memory.h"
-#include "nx/grad.h"
-#include "nx/metrics.h"
-#include "nx/ops.h"
+#include "nx/creation.h"
+#include "nx/safetensors.h"
+#include "train/run.h"
+#include "train/step.h"
 
 namespace nx::train {
 
@@ -28,6 +27,12 @@ double Progress::metric(const std::string& name) const {
   return found->second.to_number<double>();
 }
 
+void Progress::add_metric(const std::string& name, double value) const {
+  if (name == "loss" || all_.metrics.count(name) != 0)
+    throw ArgumentError("add_metric", "a metric called `" + name + "` is there already");
+  all_.metrics[name] = tensor(static_cast<float>(value));
+}
+
 Filter always() { return [](std::int64_t) { return true; }; }
 Filter once() { return [](std::int64_t count) { return count == 1; }; }
 Filter every(std::int64_t n) {
@@ -37,143 +42,63 @@ Filter every(std::int64_t n) {
 Filter after(std::int64_t n) { return [n](std::int64_t count) { return count > n; }; }
 Filter before(std::int64_t n) { return [n](std::int64_t count) { return count < n; }; }
 
-Loop::Loop(Parts parts) : parts_(std::move(parts)) {}
+Loop::Loop(Parts parts) : parts_(std::move(parts)) {
+  if (parts_.trains && !parts_.loss) throw ArgumentError("trainer", "the loss is empty");
+}
 
 Loop& Loop::metric(const std::string& name, MetricFunction function) {
-  for (const auto& [other, f] : metrics_)
-    if (other == name || name == "loss")
-      throw ArgumentError("metric", "a metric called `" + name + "` is there already");
+  const bool taken = name == "loss" || std::any_of(metrics_.begin(), metrics_.end(),
+                                                   [&](const auto& m) { return m.first == name; });
+  if (taken) throw ArgumentError("metric", "a metric called `" + name + "` is there already");
+  if (!function) throw ArgumentError("metric", "the function of `" + name + "` is empty");
   metrics_.emplace_back(name, std::move(function));
+  jitted_ = nullptr;  // the step measures it
   return *this;
 }
 
 Loop& Loop::handle_event(Event event, Handler handler, Filter filter) {
+  if (!handler || !filter)
+    throw ArgumentError("handle_event", "expected a handler and a filter, got an empty function");
   handlers_.push_back({event, std::move(handler), std::move(filter)});
   return *this;
+}
+
+Loop& Loop::validate(Source data) {
+  if (!data) throw ArgumentError("validate", "the source is empty");
+  if (validation_) throw ArgumentError("validate", "a validation source is there already");
+  validation_ = std::move(data);
+  return *this;
+}
+
+std::map<std::string, Tensor> Loop::zero_metrics() const {
+  std::map<std::string, Tensor> zeros;
+  if (parts_.loss) zeros["loss"] = tensor(0.f);
+  for (const auto& [name, function] : metrics_) zeros[name] = tensor(0.f);
+  return zeros;
 }
 
 StepState Loop::init(std::uint64_t seed) const {
   StepState state;
   state.model_state = parts_.model.init(seed);
   if (parts_.trains) state.optimizer_state = parts_.optimizer.init(state.model_state.parameters);
-  if (parts_.trains) state.metrics["loss"] = tensor(0.f);
-  for (const auto& [name, function] : metrics_) state.metrics[name] = tensor(0.f);
+  state.metrics = zero_metrics();
   state.seen = tensor(0.f);
   return state;
 }
 
-StepState Loop::step(const StepState& state, const Tensor& x, const Tensor& y) const {
-  StepState next = state;
-  const std::int64_t rows = x.shape()[0];
-  Tensor output, loss;
-  if (parts_.trains) {
-    const auto value = [&](Tree parameters) {
-      auto [y_pred, model] =
-          parts_.model.forward(nn::ModelState{std::move(parameters), state.model_state.state}, x,
-                               nn::Mode::kTrain);
-      const Tensor mean_loss = mean(parts_.loss(y, y_pred));
-      return std::pair(mean_loss, std::pair(y_pred, std::move(model)));
-    };
-    const auto [result, gradient] = value_and_grad_with_aux(value)(state.model_state.parameters);
-    loss = result.first;
-    output = result.second.first;
-    next.model_state.state = result.second.second;
-    auto [updates, optimizer_state] = parts_.optimizer.update(gradient, state.optimizer_state,
-                                                              state.model_state.parameters);
-    next.optimizer_state = std::move(optimizer_state);
-    next.model_state.parameters = optim::apply_updates(state.model_state.parameters, updates);
-  } else {
-    output = parts_.model.forward(state.model_state, x, nn::Mode::kInference).first;
-  }
-  const auto average = [&](const std::string& name, const Tensor& measured) {
-    next.metrics[name] = nn::running_average(state.metrics.at(name), measured, state.seen, rows);
-  };
-  if (parts_.trains) average("loss", loss);
-  for (const auto& [name, function] : metrics_) average(name, function(y, output));
-  next.seen = state.seen + static_cast<float>(rows);
-  return next;
+StepState Loop::restore(const std::string& path) const {
+  StepState state = init();
+  Checkpoint checkpoint{std::move(state.model_state), std::move(state.optimizer_state)};
+  load(path, checkpoint);
+  state.model_state = std::move(checkpoint.model_state);
+  state.optimizer_state = std::move(checkpoint.optimizer_state);
+  return state;
 }
-
-/// The state of one run, so that last_state is right wherever it ends.
-struct Loop::Run {
-  Loop& loop;
-  const RunOptions& options;
-  StepState state;
-  std::int64_t epoch = 0, iteration = 0, total = 0;
-  double steps_per_second = 0;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-
-  ~Run() { loop.last_ = state; }
-
-  Action fire(Event event) {
-    Action strongest = Action::proceed;
-    for (Attached& attached : loop.handlers_) {
-      if (attached.event != event || !attached.filter(++attached.count)) continue;
-      const Progress progress{state, epoch, iteration, total, options.epochs, steps_per_second};
-      strongest = std::max(strongest, attached.handler(progress));
-    }
-    return strongest;
-  }
-
-  void call(std::vector<Tensor> x, std::vector<Tensor> y) {
-    const auto steps = static_cast<std::int64_t>(x.size());
-    StepState input = state;
-    if (options.donate_state && loop.parts_.trains) {
-      input.model_state = donatable(std::move(input.model_state));
-      input.optimizer_state = donatable(std::move(input.optimizer_state));
-    }
-    state = (*loop.jitted_)(std::move(input), std::move(x), std::move(y));
-    iteration += steps;
-    total += steps;
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    steps_per_second = static_cast<double>(iteration) / time.count();
-    if (options.force_garbage_collection) memory::trim();
-  }
-
-  /// Reads up to K batches; empty at the end of the epoch.
-  std::pair<std::vector<Tensor>, std::vector<Tensor>> read(const Reader& reader) {
-    std::pair<std::vector<Tensor>, std::vector<Tensor>> batches;
-    while (static_cast<std::int64_t>(batches.first.size()) < options.steps_per_call) {
-      const auto at = iteration + static_cast<std::int64_t>(batches.first.size());
-      if (options.iterations >= 0 && at >= options.iterations) break;
-      std::optional<Batch> batch = reader();
-      if (!batch) break;
-      batches.first.push_back(std::move(batch->first));
-      batches.second.push_back(std::move(batch->second));
-    }
-    return batches;
-  }
-
-  Action run_epoch(const Source& data) {
-    iteration = 0;
-    begin = std::chrono::steady_clock::now();
-    for (auto& [name, value] : state.metrics) value = tensor(0.f);
-    state.seen = tensor(0.f);
-    Action action = fire(Event::epoch_started);
-    const Reader reader = action == Action::proceed ? data(epoch) : Reader();
-    while (action == Action::proceed) {
-      auto [x, y] = read(reader);
-      if (x.empty()) break;
-      action = fire(Event::iteration_started);
-      if (action != Action::proceed) break;
-      call(std::move(x), std::move(y));
-      action = fire(Event::iteration_completed);
-    }
-    if (action == Action::proceed) return fire(Event::epoch_completed);
-    fire(Event::epoch_halted);
-    return action;
-  }
-
-  void run(const Source& data) {
-    Action action = fire(Event::started);
-    for (; epoch < options.epochs && action != Action::halt_loop; ++epoch) action = run_epoch(data);
-    fire(action == Action::halt_loop ? Event::halted : Event::completed);
-  }
-};
 
 namespace {
 
-void check(const RunOptions& o) {
+void check(const Source& data, const RunOptions& o) {
+  if (!data) throw ArgumentError("run", "the source is empty");
   if (o.epochs < 0)
     throw ArgumentError("run", "expected epochs of at least 0, got " + std::to_string(o.epochs));
   if (o.iterations < -1)
@@ -186,34 +111,36 @@ void check(const RunOptions& o) {
 
 }  // namespace
 
+void Loop::compile_for(const RunOptions& options) {
+  const std::string key = options.compiler +
+                          (options.donation == DonationPolicy::strict ? " strict" : " lenient") +
+                          (options.debug ? " checked" : "");
+  if (jitted_ != nullptr && jitted_for_ == key) return;
+  JitOptions o;
+  o.name = parts_.trains ? "train_step" : "eval_step";
+  o.compiler = options.compiler;
+  o.donation = options.donation;
+  const StepFunction step = Step{parts_, metrics_, options.debug != nullptr};
+  jitted_ = std::make_shared<const Jitted<StepFunction>>(jit(step, o));
+  jitted_for_ = key;
+}
+
 StepState Loop::run_owned(const Source& data, StepState state, const RunOptions& options) {
-  check(options);
+  check(data, options);
   if (options.donate_state && !parts_.trains)
     throw ArgumentError("run", "an evaluator never donates its state; leave donate_state out");
-  const std::string key = options.compiler + (options.strict == DonationPolicy::strict ? "!" : "?");
-  if (jitted_ == nullptr || jitted_for_ != key) {
-    // The function keeps what it needs of this loop, which may move or die before it.
-    auto self = std::make_shared<Loop>(parts_);
-    self->metrics_ = metrics_;
-    const StepFunction steps = [self](StepState s, std::vector<Tensor> x, std::vector<Tensor> y) {
-      for (std::size_t i = 0; i < x.size(); ++i) s = self->step(s, x[i], y[i]);
-      return s;
-    };
-    JitOptions jit_options;
-    jit_options.name = parts_.trains ? "train_step" : "eval_step";
-    jit_options.compiler = options.compiler;
-    jit_options.donation = options.strict;
-    jitted_ = std::make_shared<const Jitted<StepFunction>>(jit(steps, jit_options));
-    jitted_for_ = key;
-  }
+  compile_for(options);
   for (Attached& attached : handlers_) attached.count = 0;
-  Run run{*this, options, std::move(state)};
+  Run run(*this, options, std::move(state));
   run.run(data);
   return run.state;
 }
 
 StepState Loop::run(const Source& data, const RunOptions& options) {
-  return run_owned(data, init(options.seed), options);
+  const Stopwatch watch;
+  StepState state = init(options.seed);
+  DebugLog(options.debug).line("initialised the state in {:.3f} ms", watch.ms());
+  return run_owned(data, std::move(state), options);
 }
 
 StepState Loop::run(const Source& data, const StepState& from, const RunOptions& options) {
