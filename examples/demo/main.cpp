@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "demo.h"
@@ -36,7 +37,7 @@ Options parse(int count, char** arguments) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--seed", o.seed, "Of the initial parameters and of the order of the batches")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   app.add_option("--save", o.save, "File for the trained parameters")->capture_default_str();
   app.add_option("--json", o.json, "Also write the figures to this file");

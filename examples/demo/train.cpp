@@ -83,7 +83,7 @@ double accuracy_on(const nx::nn::Model& model, const nx::nn::ModelState& state,
 
 Data read_data(const std::string& folder) {
   if (!std::filesystem::is_directory(folder))
-    throw nx::IoError("demo",
+    throw nx::IoError("--data",
                       folder + ": expected the folder of Fashion-MNIST's files, got " +
                           (std::filesystem::exists(folder) ? "a file" : "nothing there") +
                           "; install Debian's package dataset-fashion-mnist, or give --data");
