@@ -4,6 +4,7 @@
 
 #include "nx/about.h"
 #include "nx/activations.h"
+#include "nx/arrange.h"
 #include "nx/binary.h"
 #include "nx/config.h"
 #include "nx/constants.h"
@@ -11,6 +12,7 @@
 #include "nx/contract.h"
 #include "nx/creation.h"
 #include "nx/data.h"
+#include "nx/diagonal.h"
 #include "nx/donation.h"
 #include "nx/dtype.h"
 #include "nx/element.h"
@@ -39,6 +41,7 @@
 #include "nx/safetensors.h"
 #include "nx/select.h"
 #include "nx/shape.h"
+#include "nx/statistics.h"
 #include "nx/tensor.h"
 #include "nx/tree.h"
 #include "nx/type.h"
