@@ -20,7 +20,15 @@ if(NXPP_BUILD_EXAMPLES)
   if(demo_sources)
     find_package(CLI11 REQUIRED)
     nxpp_program(nxpp_demo nxpp::nxpp ${demo_sources})
-    target_link_libraries(nxpp_demo PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
+    target_link_libraries(nxpp_demo PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
+    if(NXPP_BUILD_TESTS AND NOT NXPP_SANITIZE AND NOT NXPP_COVERAGE)
+      foreach(compiler host xla)
+        add_test(NAME demo.figures.${compiler}
+          COMMAND "${PROJECT_SOURCE_DIR}/tests/demo/check_demo" $<TARGET_FILE:nxpp_demo> ${compiler})
+        set_tests_properties(demo.figures.${compiler} PROPERTIES
+          LABELS demo TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2)
+      endforeach()
+    endif()
   endif()
 endif()
 
