@@ -39,6 +39,7 @@
 #include "nx/random.h"
 #include "nx/reduce.h"
 #include "nx/safetensors.h"
+#include "nx/schedules.h"
 #include "nx/select.h"
 #include "nx/shape.h"
 #include "nx/statistics.h"
@@ -46,4 +47,5 @@
 #include "nx/tree.h"
 #include "nx/type.h"
 #include "nx/unary.h"
+#include "nx/update.h"
 #include "nx/version.h"

@@ -1,6 +1,6 @@
 // layer: optim
-// Optimizers as chains of updates. An update turns gradients into other gradients and keeps a state
-// that mirrors the parameters; the last one of an optimizer scales by minus the learning rate.
+// Optimizers: chains of updates, of which the one that scales by minus the learning rate keeps it
+// as a tensor.
 //
 //   const auto adam = nx::optim::adam({.learning_rate = 1e-3});
 //   auto state = adam.init(params);
@@ -8,107 +8,38 @@
 //   params = nx::optim::apply_updates(params, updates);
 #pragma once
 
-#include <functional>
-#include <utility>
-#include <vector>
+#include <variant>
 
-#include "nx/config.h"
-#include "nx/tree.h"
+#include "nx/schedules.h"
+#include "nx/update.h"
 
 namespace nx::optim {
 
-/// A tree for each stage that keeps something, the last stage first.
-using State = std::vector<Tree>;
-
-/// One stage: what it keeps, and how it changes the updates. `init` is empty when it keeps nothing.
-struct Stage {
-  std::function<Tree(const Tree& params)> init;
-  std::function<Tree(const Tree& updates, Tree& state, const Tree& params)> apply;
+/// A number, or a schedule of the steps.
+struct LearningRate {
+  std::variant<double, Schedule> value;
+  LearningRate(double rate) : value(rate) {}
+  LearningRate(Schedule schedule) : value(std::move(schedule)) {}
 };
-
-/// A chain of stages.
-class NX_API Update {
- public:
-  Update() = default;
-  explicit Update(Stage stage) : stages_{std::move(stage)} {}
-
-  /// The state for these parameters: zeros in buffers of their own.
-  State init(const Tree& params) const;
-  /// {updates, next state}. Throws ArgumentError when state, gradients and parameters differ in
-  /// structure.
-  std::pair<Tree, State> update(const Tree& gradients, const State& state,
-                                const Tree& params) const;
-  /// This chain, then `next`.
-  Update then(const Update& next) const;
-
- private:
-  std::vector<Stage> stages_;
-};
-
-/// `a`, then `b`.
-NX_API Update compose(const Update& a, const Update& b);
-/// params + updates, each leaf in the parameter's type.
-NX_API Tree apply_updates(const Tree& params, const Tree& updates);
-
-// -- updates ----------------------------------------------------------------------------------
-NX_API Update identity();
-/// updates * step_size; keeps the step size as a tensor, so that it may be changed between steps.
-NX_API Update scale(double step_size);
 
 #define NX_FIELDS_BEGIN_ \
   template <class F>     \
   static void fields(F&& f)
 
-struct AdamScaleOptions {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 1e-15;
+struct AdagradOptions {
+  LearningRate learning_rate = 1e-3;
+  double initial_accumulator_value = 0.1, eps = 1e-7;
   NX_FIELDS_BEGIN_ {
-    f("b1", &AdamScaleOptions::b1);
-    f("b2", &AdamScaleOptions::b2);
-    f("eps", &AdamScaleOptions::eps);
-    f("eps_root", &AdamScaleOptions::eps_root);
+    f("learning_rate", &AdagradOptions::learning_rate);
+    f("initial_accumulator_value", &AdagradOptions::initial_accumulator_value);
+    f("eps", &AdagradOptions::eps);
   }
 };
-/// m / (sqrt(v + eps_root) + eps) with bias-corrected moments (Kingma and Ba 2015, algorithm 1).
-NX_API Update scale_by_adam(const AdamScaleOptions& options = {});
+NX_API Update adagrad(const AdagradOptions& options = {});
 
-struct TraceOptions {
-  double decay = 0.9;
-  bool nesterov = false;
-  NX_FIELDS_BEGIN_ {
-    f("decay", &TraceOptions::decay);
-    f("nesterov", &TraceOptions::nesterov);
-  }
-};
-/// Momentum: trace = update + decay * trace.
-NX_API Update trace(const TraceOptions& options = {});
-
-struct ClipOptions {
-  double delta = 2.0;
-  NX_FIELDS_BEGIN_ { f("delta", &ClipOptions::delta); }
-};
-/// Each element into [-delta, delta].
-NX_API Update clip(const ClipOptions& options = {});
-
-struct ClipNormOptions {
-  double max_norm = 1.0;
-  NX_FIELDS_BEGIN_ { f("max_norm", &ClipNormOptions::max_norm); }
-};
-/// All updates together onto a Euclidean norm of at most max_norm.
-NX_API Update clip_by_global_norm(const ClipNormOptions& options = {});
-
-/// Subtracts from each leaf of rank above 1 its mean over all axes but the first.
-NX_API Update centralize();
-
-struct DecayOptions {
-  double decay = 0.0;
-  NX_FIELDS_BEGIN_ { f("decay", &DecayOptions::decay); }
-};
-/// updates + decay * params.
-NX_API Update add_decayed_weights(const DecayOptions& options = {});
-
-// -- optimizers -------------------------------------------------------------------------------
 struct AdamOptions {
-  double learning_rate = 1e-3, b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 1e-15;
+  LearningRate learning_rate = 1e-3;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 1e-15;
   NX_FIELDS_BEGIN_ {
     f("learning_rate", &AdamOptions::learning_rate);
     f("b1", &AdamOptions::b1);
@@ -120,7 +51,8 @@ struct AdamOptions {
 NX_API Update adam(const AdamOptions& options = {});
 
 struct AdamWOptions {
-  double learning_rate = 1e-3, b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 1e-15, decay = 0.0;
+  LearningRate learning_rate = 1e-3;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 1e-15, decay = 0.0;
   NX_FIELDS_BEGIN_ {
     f("learning_rate", &AdamWOptions::learning_rate);
     f("b1", &AdamWOptions::b1);
@@ -133,8 +65,57 @@ struct AdamWOptions {
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
 NX_API Update adamw(const AdamWOptions& options = {});
 
+struct LambOptions {
+  LearningRate learning_rate = 1e-2;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 1e-15, decay = 0.0, min_norm = 0.0;
+  NX_FIELDS_BEGIN_ {
+    f("learning_rate", &LambOptions::learning_rate);
+    f("b1", &LambOptions::b1);
+    f("b2", &LambOptions::b2);
+    f("eps", &LambOptions::eps);
+    f("eps_root", &LambOptions::eps_root);
+    f("decay", &LambOptions::decay);
+    f("min_norm", &LambOptions::min_norm);
+  }
+};
+/// adamw, each leaf scaled by its trust ratio (You et al. 2020).
+NX_API Update lamb(const LambOptions& options = {});
+
+struct NoisySgdOptions {
+  LearningRate learning_rate = 1e-2;
+  std::int64_t seed = 0;
+  double eta = 0.01, gamma = 0.55;
+  NX_FIELDS_BEGIN_ {
+    f("learning_rate", &NoisySgdOptions::learning_rate);
+    f("seed", &NoisySgdOptions::seed);
+    f("eta", &NoisySgdOptions::eta);
+    f("gamma", &NoisySgdOptions::gamma);
+  }
+};
+/// Gradient descent, then add_noise.
+NX_API Update noisy_sgd(const NoisySgdOptions& options = {});
+
+struct RmspropOptions {
+  LearningRate learning_rate = 1e-2;
+  bool centered = false;
+  double momentum = 0;  ///< 0: none
+  bool nesterov = false;
+  double initial_scale = 0, decay = 0.9, eps = 1e-8;
+  NX_FIELDS_BEGIN_ {
+    f("learning_rate", &RmspropOptions::learning_rate);
+    f("centered", &RmspropOptions::centered);
+    f("momentum", &RmspropOptions::momentum);
+    f("nesterov", &RmspropOptions::nesterov);
+    f("initial_scale", &RmspropOptions::initial_scale);
+    f("decay", &RmspropOptions::decay);
+    f("eps", &RmspropOptions::eps);
+  }
+};
+/// scale_by_rms, or scale_by_stddev when centered; the momentum comes after the learning rate.
+NX_API Update rmsprop(const RmspropOptions& options = {});
+
 struct SgdOptions {
-  double learning_rate = 1e-2;
+  LearningRate learning_rate = 1e-2;
   double momentum = 0;  ///< 0: plain gradient descent
   bool nesterov = false;
   NX_FIELDS_BEGIN_ {
@@ -144,6 +125,20 @@ struct SgdOptions {
   }
 };
 NX_API Update sgd(const SgdOptions& options = {});
+
+struct YogiOptions {
+  LearningRate learning_rate = 1e-2;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-3, eps_root = 0, initial_accumulator_value = 1e-6;
+  NX_FIELDS_BEGIN_ {
+    f("learning_rate", &YogiOptions::learning_rate);
+    f("b1", &YogiOptions::b1);
+    f("b2", &YogiOptions::b2);
+    f("eps", &YogiOptions::eps);
+    f("eps_root", &YogiOptions::eps_root);
+    f("initial_accumulator_value", &YogiOptions::initial_accumulator_value);
+  }
+};
+NX_API Update yogi(const YogiOptions& options = {});
 
 #undef NX_FIELDS_BEGIN_
 

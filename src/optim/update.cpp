@@ -1,5 +1,6 @@
 // Chains of stages: initial state, one update, composition.
-#include "nx/optim.h"
+#include "nx/update.h"
+
 #include "nx/ops.h"
 
 namespace nx::optim {
@@ -16,8 +17,8 @@ std::pair<Tree, State> Update::update(const Tree& gradients, const State& state,
   std::size_t kept = 0;
   for (const Stage& stage : stages_) kept += stage.init != nullptr;
   if (state.size() != kept)
-    throw ArgumentError("update", "expected a state of " + std::to_string(kept) +
-                                      " stages, got " + std::to_string(state.size()));
+    throw ArgumentError("update", "expected a state of " + std::to_string(kept) + " stages, got " +
+                                      std::to_string(state.size()));
   State next = state;
   Tree updates = gradients;
   Tree nothing;
@@ -35,8 +36,23 @@ Update Update::then(const Update& next) const {
 Update compose(const Update& a, const Update& b) { return a.then(b); }
 
 Tree apply_updates(const Tree& params, const Tree& updates) {
-  return zip_leaves(
-      [](const Tensor& p, const Tensor& u) { return as_type(p + u, p.type()); }, params, updates);
+  return zip_leaves([](const Tensor& p, const Tensor& u) { return as_type(p + u, p.type()); },
+                    params, updates);
+}
+
+namespace {
+
+void overwrite(Tree& tree, const Tree& state) {
+  if (state.is_leaf()) tree = state;
+  for (const auto& [name, child] : state.children) overwrite(tree[name], child);
+}
+
+}  // namespace
+
+Tree apply_updates(const Tree& params, const Tree& updates, const Tree& state) {
+  Tree next = apply_updates(params, updates);
+  overwrite(next, state);
+  return next;
 }
 
 }  // namespace nx::optim

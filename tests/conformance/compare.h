@@ -15,10 +15,11 @@ struct Tolerance {
   int f32_units = 0, f64_units = 0;  // of the last place
   int small_units = 1;               // the same for f16, bf16 and f8
   double small_absolute = 0;
+  double from_small_relative = 0;    // of f32 results that are computed from f16 or bf16
 };
 
-/// The row of `fn` in the table of tolerances, or the default one.
-Tolerance tolerance_of(std::string_view fn, std::string_view compiler);
+/// The row of the case's function in the table of tolerances, or the default one.
+Tolerance tolerance_of(const Case& c, std::string_view compiler);
 
 /// What differs, or an empty text.
 std::string difference(const Json& expect, const Json& got, const Tolerance& tolerance);

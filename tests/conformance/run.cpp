@@ -78,7 +78,8 @@ const ops::FunctionRow* find_function_named(std::string_view name) {
 }
 
 Adapter find_adapter(std::string_view fn) {
-  for (const auto& table : {kGradAdapters, kJitAdapters, kDonationAdapters, kNnAdapters})
+  for (const auto& table : {kGradAdapters, kJitAdapters, kDonationAdapters, kNnAdapters,
+                            kOptimAdapters})
     for (const auto& row : table)
       if (row.fn == fn || (row.fn.back() == ':' && fn.starts_with(row.fn))) return row.run;
   return nullptr;
@@ -100,7 +101,7 @@ Verdict judge(const Case& c, const Setup& setup) {
   try {
     if (c.error) return judge_error(c, setup);
     const ops::Value got = run_case(c, setup);
-    auto message = difference(c.expect, json_of(got), tolerance_of(c.fn, setup.compiler));
+    auto message = difference(c.expect, json_of(got), tolerance_of(c, setup.compiler));
     return {message.empty() ? Kind::passed : Kind::failed, std::move(message)};
   } catch (const Skip& skip) {
     return {Kind::skipped, skip.what()};

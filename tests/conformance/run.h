@@ -46,7 +46,7 @@ struct AdapterRow {
 /// The adapter for a name, or null. One table a file.
 Adapter find_adapter(std::string_view fn);
 extern const std::span<const AdapterRow> kGradAdapters, kJitAdapters, kDonationAdapters,
-    kNnAdapters;
+    kNnAdapters, kOptimAdapters;
 
 struct Verdict {
   enum class Kind { passed, failed, skipped } kind = Kind::passed;
