@@ -39,6 +39,7 @@ struct DrawOptions {
 };
 using UniformOptions = DrawOptions;
 using NormalOptions = DrawOptions;
+using GumbelOptions = DrawOptions;
 /// Values in [0, 1), or in [min, max), and the next key.
 NX_API std::pair<Tensor, Tensor> uniform(const Tensor& key, const UniformOptions& options = {});
 NX_API std::pair<Tensor, Tensor> uniform(const Tensor& key, const Operand& min, const Operand& max,
@@ -68,5 +69,13 @@ struct RandintOptions {
 /// Integers in [min, max), and the next key.
 NX_API std::pair<Tensor, Tensor> randint(const Tensor& key, const Operand& min, const Operand& max,
                                          const RandintOptions& options = {});
+
+NX_API Tensor randint_split(const Tensor& key, const Operand& min, const Operand& max,
+                            const RandintOptions& options = {});
+
+/// Values of the standard Gumbel distribution, -log(-log(u)) with u even in (0, 1), and the next key:
+/// the largest of logits + gumbel is a draw from softmax(logits).
+NX_API std::pair<Tensor, Tensor> gumbel(const Tensor& key, const GumbelOptions& options = {});
+NX_API Tensor gumbel_split(const Tensor& key, const GumbelOptions& options = {});
 
 }  // namespace nx::random

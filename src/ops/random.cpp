@@ -183,6 +183,58 @@ std::pair<Tensor, Tensor> drawn_normal(const Draw& draw, const Operand& mean,
   return finish(draw, add(scaled, bound("normal", mean, type)), options.shape, options.names);
 }
 
+/// Throws unless the type and the bounds are integers, and `min` below `max` where both are known.
+void check_integers(DType type, const Operand& min, const Operand& max) {
+  if (!is_integer(type) || is_subbyte(type))
+    throw DTypeError("randint", fmt::format("expected an integer type, got {}", name_of(type)));
+  for (const Operand& edge : {min, max})
+    if (edge.is_number() ? !edge.number().is_integer() : !is_integer(edge.tensor().type()))
+      throw DTypeError("randint", "bounds must be integers", edge.where());
+  if (min.is_number() && max.is_number() && min.number().real() >= max.number().real())
+    throw ArgumentError("randint", fmt::format("expected min below max, got {} and {}",
+                                               min.number().to_string(),
+                                               max.number().to_string()), min.where());
+}
+
+std::pair<Tensor, Tensor> drawn_integers(const Draw& draw, const Operand& min, const Operand& max,
+                                         const RandintOptions& options) {
+  const DType type = options.type;
+  check_integers(type, min, max);
+  const int bits = bits_of(type);
+  const Tensor all = as_type(random_bits(draw.own, 2 * draw.count, bits), DType::u64);
+  Dims halves = ops::dims_of(draw.own);
+  halves.back() = 2;
+  halves.push_back(draw.count);
+  const Tensor both = ops::reshape_dims(all, halves);
+  // (high * 2^bits + low) mod span, without leaving 64 bits.
+  const Tensor low = bound("randint", min, DType::s64);
+  const Tensor span = as_type(subtract(bound("randint", max, DType::s64), low), DType::u64);
+  const Tensor root = remainder(ops::scalar(Number(std::int64_t{1} << (bits / 2)), DType::u64), span);
+  const Tensor factor = remainder(multiply(root, root), span);
+  const Tensor offset = remainder(
+      add(multiply(remainder(part(both, 0, 1), span), factor), remainder(part(both, 1, 1), span)),
+      span);
+  return finish(draw, as_type(add(as_type(offset, DType::s64), low), type), options.shape,
+                options.names);
+}
+
+
+/// -log(-log(u)) of an even number above 0.
+std::pair<Tensor, Tensor> drawn_gumbel(const Draw& draw, const GumbelOptions& options) {
+  const DType type = options.type;
+  if (!is_float(type) || bits_of(type) < 16)
+    throw DTypeError("gumbel", fmt::format("expected bf16, f16, f32 or f64, got {}", name_of(type)));
+  const Tensor least = constants::smallest_positive_normal(type);
+  const Tensor even = uniform_values(draw.own, draw.count, type, least,
+                                     ops::scalar(Number(1.0), type));
+  // Near 0 the outer logarithm shows every unit of the inner one: f32 goes through f64.
+  const DType wide = type == DType::f32 ? DType::f64 : type;
+  const auto minus_log = [&](const Tensor& x) {
+    return as_type(negate(log(as_type(x, wide))), type);
+  };
+  return finish(draw, minus_log(minus_log(even)), options.shape, options.names);
+}
+
 }  // namespace
 
 Tensor key(const Operand& seed) {
@@ -258,33 +310,21 @@ Tensor normal_split(const Tensor& key, const Operand& mean, const Operand& stand
 
 std::pair<Tensor, Tensor> randint(const Tensor& key, const Operand& min, const Operand& max,
                                   const RandintOptions& options) {
-  const DType type = options.type;
-  if (!is_integer(type) || is_subbyte(type))
-    throw DTypeError("randint", fmt::format("expected an integer type, got {}", name_of(type)));
-  for (const Operand& edge : {min, max})
-    if (edge.is_number() ? !edge.number().is_integer() : !is_integer(edge.tensor().type()))
-      throw DTypeError("randint", "bounds must be integers", edge.where());
-  if (min.is_number() && max.is_number() && min.number().real() >= max.number().real())
-    throw ArgumentError("randint", fmt::format("expected min below max, got {} and {}",
-                                               min.number().to_string(),
-                                               max.number().to_string()), min.where());
-  const Draw draw = begin("randint", key, options.shape, options.names);
-  const int bits = bits_of(type);
-  const Tensor all = as_type(random_bits(draw.own, 2 * draw.count, bits), DType::u64);
-  Dims halves = ops::dims_of(draw.own);
-  halves.back() = 2;
-  halves.push_back(draw.count);
-  const Tensor both = ops::reshape_dims(all, halves);
-  // (high * 2^bits + low) mod span, without leaving 64 bits.
-  const Tensor low = bound("randint", min, DType::s64);
-  const Tensor span = as_type(subtract(bound("randint", max, DType::s64), low), DType::u64);
-  const Tensor root = remainder(ops::scalar(Number(std::int64_t{1} << (bits / 2)), DType::u64), span);
-  const Tensor factor = remainder(multiply(root, root), span);
-  const Tensor offset = remainder(
-      add(multiply(remainder(part(both, 0, 1), span), factor), remainder(part(both, 1, 1), span)),
-      span);
-  return finish(draw, as_type(add(as_type(offset, DType::s64), low), type), options.shape,
-                options.names);
+  return drawn_integers(begin("randint", key, options.shape, options.names), min, max, options);
+}
+
+Tensor randint_split(const Tensor& key, const Operand& min, const Operand& max,
+                     const RandintOptions& options) {
+  return drawn_integers(begin_once("randint_split", key, options.shape, options.names), min, max,
+                        options).first;
+}
+
+std::pair<Tensor, Tensor> gumbel(const Tensor& key, const GumbelOptions& options) {
+  return drawn_gumbel(begin("gumbel", key, options.shape, options.names), options);
+}
+
+Tensor gumbel_split(const Tensor& key, const GumbelOptions& options) {
+  return drawn_gumbel(begin_once("gumbel_split", key, options.shape, options.names), options).first;
 }
 
 }  // namespace nx::random

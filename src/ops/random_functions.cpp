@@ -30,6 +30,18 @@ Value call_normal(std::span<const Value> args, const Options& options) {
   return to_value(random::normal(key, mean.get(), deviation.get(), own));
 }
 
+FunctionRow draw(const char* name, const char* doc, Examples (*examples)(), ErasedCall call) {
+  return FunctionRow{.name = std::string_view(name),
+                     .module = std::string_view("Nx.Random"),
+                     .doc = std::string_view(doc),
+                     .accepts = Accepts::kSpecial,
+                     .names = NamesRule::kSpecial,
+                     .accuracy = Accuracy{1},
+                     .examples = examples,
+                     .call = call,
+                     .differentiable = false};
+}
+
 const FunctionRow kFunctions[] = {
     {.name = "key", .module = "Nx.Random", .doc = "The key of a seed.",
      .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
@@ -74,6 +86,34 @@ const FunctionRow kFunctions[] = {
                 list(t({7, 8, 2, 6, 7}), key_of(56197195u, 1801093307u))}};
      },
      .call = erase<&random::randint>, .differentiable = false},
+    draw("uniform_split", "Evenly distributed numbers in [min, max), drawn from the key itself.",
+         +[]() -> Examples {
+           return {{{key_of(0, 0), 0, 10}, {{"shape", list(3)}},
+                    f({9.653214454650879, 3.1468164920806885, 6.330299377441406})}};
+         },
+         erase<&random::uniform_split>),
+    draw("normal_split", "Normally distributed numbers, drawn from the key itself.",
+         +[]() -> Examples {
+           return {{{key_of(0, 0), 0, 1}, {{"shape", list(3)}},
+                    f({1.8160864114761353, -0.4826231598854065, 0.3398891091346741})}};
+         },
+         erase<&random::normal_split>),
+    draw("randint_split", "Evenly distributed integers in [min, max), drawn from the key itself.",
+         +[]() -> Examples {
+           return {{{key_of(0, 0), 0, 10}, {{"shape", list(3)}}, t({6, 1, 1})}};
+         },
+         erase<&random::randint_split>),
+    draw("gumbel", "Numbers of the standard Gumbel distribution, and the next key.",
+         +[]() -> Examples {
+           return {{{key_of(0, 1)}, {},
+                    list(f(-0.7294610142707825), key_of(2441914641u, 1384938218u))}};
+         },
+         erase<&random::gumbel>),
+    draw("gumbel_split", "Numbers of the standard Gumbel distribution, drawn from the key itself.",
+         +[]() -> Examples {
+           return {{{key_of(0, 1701)}, {}, f(-0.5636864900588989)}};
+         },
+         erase<&random::gumbel_split>),
 };
 
 const graph::OpRow* const kRows[] = {&kThreefry};

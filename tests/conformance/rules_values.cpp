@@ -88,7 +88,7 @@ void exact_erf_inv(Case& c) {
       (*expect)["data"][i] = inverse_of_erf(value);
 }
 
-// -- normal numbers in bf16 -----------------------------------------------------------------------
+// -- random numbers in bf16 -----------------------------------------------------------------------
 
 using Rounding = double (*)(double);
 
@@ -124,26 +124,36 @@ double giles(double x) {
   return sum * x;
 }
 
-/// The reference's chain of operations for one draw of 7 bits, each stored by `store`.
+/// An even number of 7 bits in [low, 1), each operation stored by `store`.
+double drawn_even(int bits, double low, Rounding store) {
+  const double least = store(low), span = store(1 - least);
+  return std::max(store(store(bits / 128.0 * span) + least), least);
+}
+/// The reference's chains of operations for one draw.
 double drawn_normal(int bits, double mean, double deviation, Rounding store) {
-  const double low = store(-1 + 0x1p-8), span = store(1 - low);
-  const double even = std::max(store(store(bits / 128.0 * span) + low), low);
+  const double even = drawn_even(bits, -1 + 0x1p-8, store);
   const double normal = store(store(giles(even)) * store(std::sqrt(2.0)));
   return store(store(normal * store(deviation)) + store(mean));
+}
+double drawn_gumbel(int bits, double, double, Rounding store) {
+  return store(-std::log(store(-std::log(drawn_even(bits, 0x1p-126, store)))));
 }
 
 /// bf16 rounds to nearest even after each operation. The bits behind an element are those for which
 /// the truncating chain gives what was recorded.
-void rounded_normals(Case& c) {
-  if (c.fn != "Nx.Random.normal" || !c.expect.is_object() || !c.expect.contains("tuple")) return;
-  Json& drawn = c.expect.at("tuple").at(0).at("tensor");
-  if (dtype_in(drawn) != "bf16") return;
+void rounded_draws(Case& c) {
+  const bool normal = c.fn == "Nx.Random.normal" || c.fn == "Nx.Random.normal_split";
+  const bool gumbel = c.fn == "Nx.Random.gumbel" || c.fn == "Nx.Random.gumbel_split";
+  if ((!normal && !gumbel) || !c.expect.is_object()) return;
+  Json& result = c.expect.contains("tuple") ? c.expect.at("tuple").at(0) : c.expect;
+  if (!result.contains("tensor") || dtype_in(result.at("tensor")) != "bf16") return;
   const double mean = c.args.size() > 1 ? double_in(c.args[1]) : 0;
   const double deviation = c.args.size() > 2 ? double_in(c.args[2]) : 1;
-  for (Json& value : drawn.at("data"))
+  const auto drawn = normal ? drawn_normal : drawn_gumbel;
+  for (Json& value : result.at("tensor").at("data"))
     for (int bits = 0; bits < 128; ++bits)
-      if (drawn_normal(bits, mean, deviation, truncated) == double_in(value)) {
-        value = drawn_normal(bits, mean, deviation, rounded);
+      if (drawn(bits, mean, deviation, truncated) == double_in(value)) {
+        value = drawn(bits, mean, deviation, rounded);
         break;
       }
 }
@@ -208,7 +218,7 @@ void apply_value_rules(Case& c) {
   first_nan(c);
   ieee(c);
   exact_erf_inv(c);
-  rounded_normals(c);
+  rounded_draws(c);
   mean_of_integers(c);
   logsumexp_of_integers(c);
   predicates_over_nothing(c);
