@@ -25,7 +25,8 @@ NX_API Tensor read_idx(const std::string& path);
 struct Labelled {
   Tensor images, labels;
 };
-/// Reads both files. Throws IoError when their counts differ or a label is not below `classes`.
+/// Reads both files. Throws IoError when their counts differ or a label is not below `classes`;
+/// ArgumentError unless there is a class.
 NX_API Labelled read_labelled(const std::string& images, const std::string& labels, int classes);
 
 struct BatchOptions {
@@ -60,6 +61,7 @@ class NX_API Batches {
 /// Prepares the next batches of one epoch on a thread of its own, at most `ahead` of them.
 class NX_API Prefetch {
  public:
+  /// Throws ArgumentError unless `ahead` is at least 1.
   Prefetch(const Batches& batches, std::int64_t epoch, int ahead = 2);
   ~Prefetch();
   Prefetch(const Prefetch&) = delete;

@@ -38,19 +38,25 @@ T* values_of(const Tensor& t) {
 
 }  // namespace
 
-Batches::Batches(Labelled data, BatchOptions options)
-    : data_(std::move(data)), options_(options) {
+Batches::Batches(Labelled data, BatchOptions options) : data_(std::move(data)), options_(options) {
   const Shape shape = data_.images.shape();
   rows_ = shape.empty() ? 0 : shape[0];
   if (data_.images.type() != DType::u8 || data_.labels.type() != DType::u8)
-    throw ArgumentError("Batches", "expected images and labels of type u8");
-  if (rows_ == 0) throw ArgumentError("Batches", "the data set is empty");
+    throw ArgumentError("Batches",
+                        fmt::format("expected images and labels of type u8, got {} and {}",
+                                    nx::to_string(data_.images.type(), shape),
+                                    nx::to_string(data_.labels.type(), data_.labels.shape())));
+  if (rows_ == 0)
+    throw ArgumentError("Batches", fmt::format("the data set is empty; expected images with rows, "
+                                               "got {}",
+                                               nx::to_string(data_.images.type(), shape)));
   if (data_.labels.size() != rows_)
-    throw ArgumentError("Batches", fmt::format("expected {} labels, got {}", rows_,
-                                               data_.labels.size()));
+    throw ArgumentError("Batches",
+                        fmt::format("expected {} labels, got {}", rows_, data_.labels.size()));
   if (options_.batch_size < 1 || options_.batch_size > rows_)
     throw ArgumentError("Batches", fmt::format("expected a batch size of 1 to {} (the rows of the "
-                                               "data set), got {}", rows_, options_.batch_size));
+                                               "data set), got {}",
+                                               rows_, options_.batch_size));
   features_ = data_.images.size() / rows_;
   count_ = options_.drop_last ? rows_ / options_.batch_size
                               : (rows_ + options_.batch_size - 1) / options_.batch_size;
@@ -70,8 +76,8 @@ const std::vector<std::uint32_t>& Batches::order_of(std::int64_t epoch) const {
 
 std::pair<Tensor, Tensor> Batches::get(std::int64_t epoch, std::int64_t index) const {
   if (index < 0 || index >= count_)
-    throw ArgumentError("Batches", fmt::format("expected a batch of 0 to {}, got {}", count_ - 1,
-                                               index));
+    throw ArgumentError("Batches",
+                        fmt::format("expected a batch of 0 to {}, got {}", count_ - 1, index));
   const std::int64_t first = index * options_.batch_size;
   const std::int64_t size = std::min(options_.batch_size, rows_ - first);
   std::vector<std::uint32_t> rows;
@@ -96,7 +102,14 @@ std::pair<Tensor, Tensor> Batches::get(std::int64_t epoch, std::int64_t index) c
 }
 
 Prefetch::Prefetch(const Batches& batches, std::int64_t epoch, int ahead)
-    : batches_(batches), epoch_(epoch), ahead_(static_cast<std::size_t>(std::max(ahead, 1))),
+    : batches_(batches),
+      epoch_(epoch),
+      ahead_([ahead] {
+        if (ahead < 1)
+          throw ArgumentError("Prefetch",
+                              fmt::format("expected at least 1 batch ahead, got {}", ahead));
+        return static_cast<std::size_t>(ahead);
+      }()),
       thread_([this] { work(); }) {}
 
 Prefetch::~Prefetch() {

@@ -21,13 +21,15 @@ class File {
  public:
   explicit File(const std::string& path) : path_(path) {
     struct stat info {};
-    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) fail("expected a file, got a folder");
+    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+      fail("expected a file, got a folder");
     file_.reset(gzopen(path.c_str(), "rb"));
     if (!file_) fail(fmt::format("cannot be opened: {}", std::strerror(errno ? errno : ENOMEM)));
     gzbuffer(file_.get(), 1 << 17);
   }
-  /// Reads exactly `size` bytes of `what`.
-  void read(void* to, std::size_t size, const char* what) {
+  /// Reads exactly `size` bytes of `what`, of which `before` are read already.
+  void read(void* to, std::size_t size, const char* what, std::size_t before = 0,
+            std::size_t after = 0) {
     std::size_t done = 0;
     while (done < size) {
       const auto part = static_cast<unsigned>(std::min<std::size_t>(size - done, 1u << 30));
@@ -37,8 +39,9 @@ class File {
         // A truncated gzip stream ends like a plain file; zlib tells them apart only by its error.
         int code = Z_OK;
         gzerror(file_.get(), &code);
-        fail(fmt::format("{} at offset {} is cut short; expected {} bytes, got {}{}", what, offset_,
-                         size, done, code == Z_BUF_ERROR ? " (the gzip stream is truncated)" : ""));
+        fail(fmt::format("cut short in {} at offset {}; expected {} bytes, got {}{}", what,
+                         offset_ - before, before + size + after, before + done,
+                         code == Z_BUF_ERROR ? " (the gzip stream is truncated)" : ""));
       }
       done += static_cast<std::size_t>(got);
     }
@@ -48,7 +51,8 @@ class File {
     char more;
     const int got = gzread(file_.get(), &more, 1);
     if (got < 0) fail_compressed();
-    if (got > 0) fail(fmt::format("expected the end of the file at offset {}, got more bytes", offset_));
+    if (got > 0)
+      fail(fmt::format("expected the end of the file at offset {}, got more bytes", offset_));
     if (gzclose_r(file_.release()) != Z_OK) fail("the gzip stream is truncated or corrupt");
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -79,8 +83,10 @@ DType type_of_code(const File& file, unsigned code) {
     case 0x0e: return DType::f64;
     default: break;
   }
-  file.fail(fmt::format("element type at offset 2: expected 0x08, 0x09, 0x0b, 0x0c, 0x0d or 0x0e, "
-                        "got 0x{:02x}", code));
+  file.fail(
+      fmt::format("element type at offset 2: expected 0x08, 0x09, 0x0b, 0x0c, 0x0d or 0x0e, "
+                  "got 0x{:02x}",
+                  code));
 }
 
 void swap_bytes(void* data, std::size_t size, std::size_t count) {
@@ -103,9 +109,11 @@ Tensor read_idx(const std::string& path) {
   for (int i = 0; i < magic[3]; ++i) {
     unsigned char size[4];
     file.read(size, 4, "a size");
-    const std::int64_t n = (std::int64_t{size[0]} << 24) | (size[1] << 16) | (size[2] << 8) | size[3];
+    const std::int64_t n =
+        (std::int64_t{size[0]} << 24) | (size[1] << 16) | (size[2] << 8) | size[3];
     if (n != 0 && bytes > kMostBytes / n)
-      file.fail(fmt::format("the sizes at offset 4 ask for more than {} bytes", kMostBytes));
+      file.fail(fmt::format("sizes at offset 4: expected at most {} bytes of values, got more",
+                            kMostBytes));
     dims.push_back(n);
     bytes *= n;
   }
@@ -115,7 +123,8 @@ Tensor read_idx(const std::string& path) {
   for (std::int64_t have = 0; have < bytes;) {
     const std::int64_t part = std::min(kStep, bytes - have);
     values.resize(static_cast<std::size_t>(have + part));
-    file.read(values.data() + have, static_cast<std::size_t>(part), "the values");
+    file.read(values.data() + have, static_cast<std::size_t>(part), "the values",
+              static_cast<std::size_t>(have), static_cast<std::size_t>(bytes - have - part));
     have += part;
   }
   file.expect_end();
@@ -128,6 +137,8 @@ Tensor read_idx(const std::string& path) {
 }
 
 Labelled read_labelled(const std::string& images, const std::string& labels, int classes) {
+  if (classes < 1)
+    throw ArgumentError("read_labelled", fmt::format("expected at least 1 class, got {}", classes));
   Labelled data{read_idx(images), read_idx(labels)};
   const Shape shape = data.images.shape(), label_shape = data.labels.shape();
   if (data.images.type() != DType::u8 || shape.size() < 2)
@@ -138,13 +149,14 @@ Labelled read_labelled(const std::string& images, const std::string& labels, int
                                                to_string(data.labels.type(), label_shape)));
   if (shape[0] != label_shape[0])
     throw IoError("read_labelled", fmt::format("{}: expected {} labels, one for each image of {}, "
-                                               "got {}", labels, shape[0], images, label_shape[0]));
+                                               "got {}",
+                                               labels, shape[0], images, label_shape[0]));
   const auto values = data.labels.host<std::uint8_t>();
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] >= classes)
       throw IoError("read_labelled", fmt::format("{}: label {} at offset {} is out of range; "
-                                                 "expected 0 to {}, got {}", labels, i, 8 + i,
-                                                 classes - 1, values[i]));
+                                                 "expected 0 to {}, got {}",
+                                                 labels, i, 8 + i, classes - 1, values[i]));
   return data;
 }
 

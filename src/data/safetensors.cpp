@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "core/body.h"
@@ -24,15 +26,20 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostHeader = 100'000'000;  // the format's own limit
 
+constexpr std::string_view kMetadata = "__metadata__";
+
 struct TypeNames {
   DType type;
   const char* name;
 };
-constexpr TypeNames kTypes[] = {
-    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::f16, "F16"},     {DType::bf16, "BF16"},
-    {DType::s64, "I64"}, {DType::s32, "I32"}, {DType::s16, "I16"},     {DType::s8, "I8"},
-    {DType::u64, "U64"}, {DType::u32, "U32"}, {DType::u16, "U16"},     {DType::u8, "U8"},
-    {DType::f8, "F8_E5M2"}, {DType::f8_e4m3fn, "F8_E4M3"}, {DType::c64, "C64"}};
+constexpr TypeNames kTypes[] = {{DType::f64, "F64"},    {DType::f32, "F32"},
+                                {DType::f16, "F16"},    {DType::bf16, "BF16"},
+                                {DType::s64, "I64"},    {DType::s32, "I32"},
+                                {DType::s16, "I16"},    {DType::s8, "I8"},
+                                {DType::u64, "U64"},    {DType::u32, "U32"},
+                                {DType::u16, "U16"},    {DType::u8, "U8"},
+                                {DType::f8, "F8_E5M2"}, {DType::f8_e4m3fn, "F8_E4M3"},
+                                {DType::c64, "C64"}};
 
 /// A file descriptor that closes itself; every failure names the file.
 class File {
@@ -59,7 +66,8 @@ class File {
       const ssize_t got = ::read(fd_, static_cast<char*>(to) + done, size - done);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail("cannot be read");
-      if (got == 0) throw IoError("safetensors", fmt::format("{}: became shorter while read", path_));
+      if (got == 0)
+        throw IoError("safetensors", fmt::format("{}: became shorter while read", path_));
       done += static_cast<std::uint64_t>(got);
     }
   }
@@ -80,24 +88,37 @@ class File {
   int fd_;
 };
 
-/// Removes the half-written file unless it was renamed.
-class TemporaryName {
+/// The file that is written beside the target, under a name that nobody has. It is removed unless
+/// it was renamed to the target.
+class TemporaryFile {
  public:
-  explicit TemporaryName(std::string path)
-      : path_(fmt::format("{}.{}.tmp", path, ::getpid())), target_(std::move(path)) {}
-  ~TemporaryName() {
-    if (!path_.empty()) ::unlink(path_.c_str());
+  explicit TemporaryFile(const std::string& target) : target_(target), path_(free_name(target)) {
+    file_.emplace(path_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
   }
-  const std::string& path() const { return path_; }
+  TemporaryFile(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (file_) ::unlink(path_.c_str());
+  }
+  const File& file() const { return *file_; }
   void rename() {
     if (::rename(path_.c_str(), target_.c_str()) != 0)
-      throw IoError("safetensors", fmt::format("{}: cannot be renamed to: {}", target_,
-                                               std::strerror(errno)));
-    path_.clear();
+      throw IoError("safetensors",
+                    fmt::format("{}: cannot be put in place: {}", target_, std::strerror(errno)));
+    file_.reset();
   }
 
  private:
-  std::string path_, target_;
+  static std::string free_name(const std::string& target) {
+    static std::atomic<std::uint64_t> count{0};
+    struct stat info {};
+    for (;;) {
+      std::string name = fmt::format("{}.{}.{}.tmp", target, ::getpid(), count++);
+      if (::lstat(name.c_str(), &info) != 0) return name;
+    }
+  }
+
+  std::string target_, path_;
+  std::optional<File> file_;
 };
 
 struct Entry {
@@ -106,6 +127,12 @@ struct Entry {
   Dims dims;
   std::uint64_t begin = 0, end = 0;
 };
+
+std::string known_types() {
+  std::string list;
+  for (const TypeNames& t : kTypes) list += (list.empty() ? "" : ", ") + std::string(t.name);
+  return list;
+}
 
 class Header {
  public:
@@ -116,14 +143,14 @@ class Header {
     const auto check_key = [&](int depth, json::parse_event_t event, json& value) {
       if (event == json::parse_event_t::key && depth == 1 &&
           !names.insert(value.get<std::string>()).second)
-        fail(fmt::format("the name `{}` appears twice", value.get<std::string>()));
+        fail(fmt::format("`{}`: expected the name once, got it twice", value.get<std::string>()));
       return true;
     };
-    const json header = json::parse(text, check_key, false);
-    if (header.is_discarded() || !header.is_object())
-      fail("the header at offset 8 is not a JSON object");
+    const json header = parsed(text, check_key);
+    if (!header.is_object())
+      fail(fmt::format("header at offset 8: expected a JSON object, got {}", header.type_name()));
     for (const auto& [name, value] : header.items())
-      if (name != "__metadata__") entries_.push_back(entry(name, value));
+      if (name != kMetadata) entries_.push_back(entry(name, value));
     check_layout();
   }
   const std::vector<Entry>& entries() const { return entries_; }
@@ -131,6 +158,18 @@ class Header {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw IoError("safetensors", fmt::format("{}: {}", path_, what));
+  }
+
+  template <class F>
+  json parsed(const std::string& text, F&& check_key) const {
+    try {
+      return json::parse(text, check_key);
+    } catch (const json::parse_error& error) {
+      fail(fmt::format("header at offset 8: expected JSON, got something else at offset {}: {}",
+                       8 + (error.byte == 0 ? 0 : error.byte - 1), error.what()));
+    } catch (const json::out_of_range& error) {
+      fail(fmt::format("header at offset 8: expected numbers in range, got {}", error.what()));
+    }
   }
 
   std::uint64_t number(const std::string& name, const json& value, const char* what) const {
@@ -144,24 +183,27 @@ class Header {
     e.name = name;
     if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
         !value.contains("data_offsets"))
-      fail(fmt::format("`{}`: expected dtype, shape and data_offsets", name));
+      fail(fmt::format("`{}`: expected dtype, shape and data_offsets, got {}", name, value.dump()));
     const json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
-    const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) {
-      return dtype.is_string() && dtype.get<std::string>() == t.name;
-    });
+    const auto* const known = std::find_if(
+        std::begin(kTypes), std::end(kTypes),
+        [&](const auto& t) { return dtype.is_string() && dtype.get<std::string>() == t.name; });
     if (known == std::end(kTypes))
-      fail(fmt::format("`{}`: unknown dtype {}", name, dtype.dump()));
+      fail(fmt::format("`{}`: dtype: expected one of {}, got {}", name, known_types(),
+                       dtype.dump()));
     e.type = known->type;
-    if (!shape.is_array()) fail(fmt::format("`{}`: shape is not a list", name));
+    if (!shape.is_array())
+      fail(fmt::format("`{}`: shape: expected a list, got {}", name, shape.dump()));
     std::uint64_t bytes = byte_size_of(e.type);
     for (const json& size : shape) {
       const std::uint64_t n = number(name, size, "shape");
       if (n > (std::uint64_t{1} << 48) || __builtin_mul_overflow(bytes, n, &bytes))
-        fail(fmt::format("`{}`: the shape is too large", name));
+        fail(fmt::format("`{}`: shape: expected at most {} bytes, got {}", name, data_bytes_,
+                         shape.dump()));
       e.dims.push_back(static_cast<std::int64_t>(n));
     }
     if (!offsets.is_array() || offsets.size() != 2)
-      fail(fmt::format("`{}`: expected two data_offsets", name));
+      fail(fmt::format("`{}`: data_offsets: expected two numbers, got {}", name, offsets.dump()));
     e.begin = number(name, offsets[0], "data_offsets");
     e.end = number(name, offsets[1], "data_offsets");
     if (e.end < e.begin || e.end > data_bytes_ || e.end - e.begin != bytes)
@@ -180,11 +222,11 @@ class Header {
     std::uint64_t at = 0;
     for (const Entry* e : order) {
       if (e->begin != at)
-        fail(fmt::format("`{}`: data_offsets: expected to begin at {}, got {}", e->name, at, e->begin));
+        fail(fmt::format("`{}`: data_offsets: expected to begin at {}, got {}", e->name, at,
+                         e->begin));
       at = e->end;
     }
-    if (at != data_bytes_)
-      fail(fmt::format("expected {} bytes of values, got {}", at, data_bytes_));
+    if (at != data_bytes_) fail(fmt::format("values: expected {} bytes, got {}", at, data_bytes_));
   }
 
   std::string path_;
@@ -200,20 +242,27 @@ std::string header_of(const NamedTensors& tensors) {
     const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes),
                                            [&](const auto& t) { return t.type == body.type; });
     if (known == std::end(kTypes))
-      throw UnsupportedError("save", fmt::format("`{}`: safetensors has no type {}", name,
-                                                 name_of(body.type)));
+      throw UnsupportedError(
+          "save", fmt::format("`{}`: safetensors has no type {}", name, name_of(body.type)));
+    if (name == kMetadata)
+      throw ArgumentError("save", fmt::format("the format keeps the name `{}` to itself", name));
     if (header.contains(name))
       throw ArgumentError("save", fmt::format("two leaves are called `{}`", name));
-    const std::uint64_t bytes = static_cast<std::uint64_t>(element_count(body.dims)) *
-                                byte_size_of(body.type);
+    const std::uint64_t bytes =
+        static_cast<std::uint64_t>(element_count(body.dims)) * byte_size_of(body.type);
     header[name] = {{"dtype", known->name},
                     {"shape", std::vector<std::int64_t>(body.dims.begin(), body.dims.end())},
                     {"data_offsets", {at, at + bytes}}};
     at += bytes;
   }
-  std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // the values begin at a multiple of 8
-  return text;
+  try {
+    std::string text = header.dump();
+    text.append((8 - text.size() % 8) % 8, ' ');  // the values begin at a multiple of 8
+    return text;
+  } catch (const json::type_error& error) {
+    throw ArgumentError("save",
+                        fmt::format("expected names in UTF-8, got another: {}", error.what()));
+  }
 }
 
 }  // namespace
@@ -224,16 +273,14 @@ void save_named(const std::string& path, const NamedTensors& tensors) {
   std::vector<HostRead> values;
   values.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) values.emplace_back(tensor, "save");
-  TemporaryName temporary(path);
-  {
-    const File file(temporary.path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
-    const std::uint64_t length = header.size();
-    file.write(&length, sizeof length);
-    file.write(header.data(), header.size());
-    for (const HostRead& read : values)
-      file.write(read.data(), static_cast<std::uint64_t>(read.count()) * byte_size_of(read.type()));
-    file.sync();
-  }
+  TemporaryFile temporary(path);
+  const std::uint64_t length = header.size();
+  temporary.file().write(&length, sizeof length);
+  temporary.file().write(header.data(), header.size());
+  for (const HostRead& read : values)
+    temporary.file().write(read.data(),
+                           static_cast<std::uint64_t>(read.count()) * byte_size_of(read.type()));
+  temporary.file().sync();
   temporary.rename();
   const std::size_t slash = path.rfind('/');
   const File folder(slash == std::string::npos ? "." : path.substr(0, slash + 1),
@@ -248,7 +295,7 @@ NamedTensors load_named(const std::string& path) {
     throw IoError("safetensors", fmt::format("{}: {}", path, what));
   };
   std::uint64_t length = 0;
-  if (size < 8) fail(fmt::format("expected at least 8 bytes, got {}", size));
+  if (size < 8) fail(fmt::format("header length at offset 0: expected 8 bytes, got {}", size));
   file.read(&length, 8);
   if (length > kMostHeader || length > size - 8)
     fail(fmt::format("header length at offset 0: expected at most {}, got {}",

@@ -10,7 +10,8 @@ namespace nx {
 namespace {
 
 data::Labelled numbered(std::int64_t rows) {
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(rows) * 2), labels(static_cast<std::size_t>(rows));
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(rows) * 2),
+      labels(static_cast<std::size_t>(rows));
   for (std::size_t i = 0; i < labels.size(); ++i) {
     pixels[2 * i] = static_cast<std::uint8_t>(i);
     pixels[2 * i + 1] = 255;
@@ -66,9 +67,30 @@ TEST(Batches, OrderDependsOnSeedAndEpochAlone) {
 }
 
 TEST(Batches, RefuseNoDataAndABatchLargerThanTheData) {
-  EXPECT_THROW(data::Batches(numbered(0), {.batch_size = 1}), ArgumentError);
-  EXPECT_THROW(data::Batches(numbered(3), {.batch_size = 4}), ArgumentError);
-  EXPECT_THROW(data::Batches(numbered(3), {.batch_size = 0}), ArgumentError);
+  const auto refusal = [](const data::Labelled& data, const data::BatchOptions& options) {
+    try {
+      const data::Batches batches(data, options);
+    } catch (const ArgumentError& e) {
+      return std::string(e.what());
+    }
+    ADD_FAILURE() << "expected an ArgumentError";
+    return std::string();
+  };
+  const auto has = [](const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(refusal({zeros({0, 2}, {.type = u8}), zeros({0}, {.type = u8})}, {.batch_size = 1}),
+      {"empty", "got u8[0, 2]"});
+  has(refusal(numbered(3), {.batch_size = 4}), {"expected a batch size of 1 to 3", "got 4"});
+  has(refusal(numbered(3), {.batch_size = 0}), {"expected a batch size of 1 to 3", "got 0"});
+  has(refusal({numbered(3).images, numbered(2).labels}, {.batch_size = 1}),
+      {"expected 3", "got 2"});
+  has(refusal({ones({3, 2}), numbered(3).labels}, {.batch_size = 1}), {"type u8", "got f32[3, 2]"});
+}
+
+TEST(Prefetch, RefusesToPrepareNothing) {
+  const data::Batches batches(numbered(4), {.batch_size = 2});
+  EXPECT_THROW(data::Prefetch(batches, 0, 0), ArgumentError);
 }
 
 TEST(Prefetch, GivesTheSameBatchesInTheSameOrder) {

@@ -23,7 +23,8 @@ class Folder {
   std::string write(const std::string& name, const Bytes& bytes) const {
     const std::string path = path_ + "/" + name;
     std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
     return path;
   }
   std::string write_gz(const std::string& name, const Bytes& bytes) const {
@@ -42,12 +43,15 @@ class Folder {
 /// u8[2, 3] with the values 1 to 6.
 Bytes good() { return {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6}; }
 
-void expect_refused(const std::string& path) {
+/// Refused with an IoError that names the file and all of `parts`.
+void expect_refused(const std::string& path, const std::vector<std::string>& parts = {}) {
   try {
     (void)data::read_idx(path);
     ADD_FAILURE() << "expected an IoError for " << path;
   } catch (const IoError& e) {
-    EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << e.what();
+    const std::string text = e.what();
+    EXPECT_NE(text.find(path), std::string::npos) << text;
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
   }
 }
 
@@ -63,28 +67,53 @@ TEST(Idx, ReadsPlainAndGzippedFilesAlike) {
 
 TEST(Idx, ReadsBigEndianElements) {
   const Folder folder;
-  const Tensor t = data::read_idx(folder.write("a", {0, 0, 0x0c, 1, 0, 0, 0, 2, 0, 0, 1, 0, 255,
-                                                     255, 255, 254}));
+  const Tensor t = data::read_idx(
+      folder.write("a", {0, 0, 0x0c, 1, 0, 0, 0, 2, 0, 0, 1, 0, 255, 255, 255, 254}));
   EXPECT_EQ(t.type(), DType::s32);
   EXPECT_EQ(t.to_flat_list<int>(), (std::vector<int>{256, -2}));
 }
 
-TEST(Idx, RefusesMissingTruncatedLongAndForeignFiles) {
+TEST(Idx, SaysWhatIsWrongWhereWhatWasExpectedAndWhatIsThere) {
   const Folder folder;
-  expect_refused(folder.path() + "/missing");
-  expect_refused(folder.path());
+  expect_refused(folder.path() + "/missing", {"cannot be opened", "No such file"});
+  expect_refused(folder.path(), {"expected a file", "got a folder"});
+  expect_refused(folder.write("empty", {}),
+                 {"the magic number at offset 0", "expected 4", "got 0"});
+  expect_refused(folder.write("sizes", {0, 0, 8, 2, 0, 0, 0, 2, 0}),
+                 {"a size at offset 8", "expected 4", "got 1"});
+  const Bytes whole = good();
+  expect_refused(folder.write("values", Bytes(whole.begin(), whole.end() - 2)),
+                 {"the values at offset 12", "expected 6", "got 4"});
   Bytes bytes = good();
-  for (std::size_t n = 0; n < bytes.size(); ++n)
-    expect_refused(folder.write("short", Bytes(bytes.begin(), bytes.begin() + static_cast<long>(n))));
   bytes.push_back(7);
-  expect_refused(folder.write("long", bytes));
-  expect_refused(folder.write_gz("long.gz", bytes));
+  for (const std::string& path : {folder.write("long", bytes), folder.write_gz("long.gz", bytes)})
+    expect_refused(path, {"expected the end", "offset 18", "got more"});
   bytes = good();
   bytes[0] = 1;
-  expect_refused(folder.write("magic", bytes));
+  expect_refused(folder.write("magic", bytes),
+                 {"magic number at offset 0", "expected 00 00", "got 01 00"});
   bytes = good();
   bytes[2] = 0x0a;
-  expect_refused(folder.write("type", bytes));
+  expect_refused(folder.write("type", bytes), {"type at offset 2", "expected 0x08", "got 0x0a"});
+  expect_refused(folder.write("huge", {0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+                                       255, 255}),
+                 {"sizes at offset 4", "expected at most", "got more"});
+}
+
+TEST(Idx, CountsTheBytesOfAFileThatIsCutShortFarBehindItsHeader) {
+  const Folder folder;
+  Bytes bytes{0, 0, 8, 1, 3, 0, 0, 0};  // 50,331,648 values
+  bytes.resize(8 + (std::size_t{40} << 20));
+  expect_refused(folder.write("cut", bytes),
+                 {"the values at offset 8", "expected 50331648", "got 41943040"});
+}
+
+TEST(Idx, RefusesEveryFileThatIsCutShort) {
+  const Folder folder;
+  const Bytes bytes = good();
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    expect_refused(
+        folder.write("short", Bytes(bytes.begin(), bytes.begin() + static_cast<long>(n))));
 }
 
 TEST(Idx, RefusesAHeaderThatClaimsMoreThanTheFileHoldsWithoutAskingForMemory) {
@@ -99,8 +128,9 @@ TEST(Idx, RefusesACutOffGzipStream) {
   const std::string whole = folder.write_gz("whole.gz", good());
   std::ifstream in(whole, std::ios::binary);
   const Bytes bytes{std::istreambuf_iterator<char>(in), {}};
-  for (std::size_t n = 2; n + 8 < bytes.size(); ++n)
-    expect_refused(folder.write("cut.gz", Bytes(bytes.begin(), bytes.begin() + static_cast<long>(n))));
+  for (std::size_t n = 2; n < bytes.size(); ++n)
+    expect_refused(
+        folder.write("cut.gz", Bytes(bytes.begin(), bytes.begin() + static_cast<long>(n))));
 }
 
 TEST(Idx, TakesOrRefusesEveryMutationWithATypedError) {
@@ -116,8 +146,7 @@ TEST(Idx, TakesOrRefusesEveryMutationWithATypedError) {
     const std::string path = folder.write("mutant", bytes);
     try {
       (void)data::read_idx(path);
-    } catch (const IoError&) {
-    }
+    } catch (const IoError&) {}
   }
 }
 
@@ -127,13 +156,27 @@ TEST(LabelledIdx, RefusesLabelsOutOfRangeAndOtherCounts) {
   EXPECT_EQ(data::read_labelled(images, folder.write("y", {0, 0, 8, 1, 0, 0, 0, 2, 9, 0}), 10)
                 .labels.shape(),
             (Shape{2}));
-  EXPECT_THROW(
-      (void)data::read_labelled(images, folder.write("y", {0, 0, 8, 1, 0, 0, 0, 2, 10, 0}), 10),
-      IoError);
-  EXPECT_THROW((void)data::read_labelled(
-                   images, folder.write("y", {0, 0, 8, 1, 0, 0, 0, 3, 1, 0, 2}), 10),
-               IoError);
-  EXPECT_THROW((void)data::read_labelled(images, images, 10), IoError);
+  const auto refusal = [&](const Bytes& bytes, int classes) {
+    const std::string path = folder.write("y", bytes);
+    try {
+      (void)data::read_labelled(images, path, classes);
+    } catch (const IoError& e) {
+      EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << e.what();
+      return std::string(e.what());
+    }
+    ADD_FAILURE() << "expected an IoError";
+    return std::string();
+  };
+  const auto has = [](const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(refusal({0, 0, 8, 1, 0, 0, 0, 2, 3, 10}, 10),
+      {"label 1", "offset 9", "expected 0 to 9", "got 10"});
+  has(refusal({0, 0, 8, 1, 0, 0, 0, 3, 1, 0, 2}, 10), {"expected 2 labels", "got 3", images});
+  has(refusal(good(), 10), {"expected labels u8[n]", "got u8[2, 3]"});
+  has(refusal({0, 0, 9, 1, 0, 0, 0, 2, 1, 0}, 10), {"expected labels u8[n]", "got s8[2]"});
+  EXPECT_THROW((void)data::read_labelled(folder.path() + "/y", images, 10), IoError);
+  EXPECT_THROW((void)data::read_labelled(images, images, 0), ArgumentError);
 }
 
 }  // namespace

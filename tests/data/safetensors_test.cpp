@@ -4,8 +4,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
+#include <thread>
 
+#include "data/file_size_limit.h"
 #include "nx/nx.h"
 
 namespace safetensors_test {
@@ -24,6 +27,7 @@ namespace {
 
 using safetensors_test::Other;
 using safetensors_test::State;
+using test::FileSizeLimit;
 
 class SafetensorsTest : public ::testing::Test {
  protected:
@@ -45,6 +49,10 @@ class SafetensorsTest : public ::testing::Test {
     const std::uint64_t n = header.size();
     std::memcpy(length.data(), &n, 8);
     write(length + header + values);
+  }
+  std::size_t files() const {
+    const std::filesystem::directory_iterator all(folder_);
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
   }
   template <class T>
   std::string refusal(T like) const {
@@ -108,37 +116,102 @@ TEST_F(SafetensorsTest, KeepsThePreviousFileWhenASaveFails) {
   EXPECT_THROW(save(path_, State{make().w, gone}), DonatedError);
   EXPECT_EQ(bytes(), before);
   EXPECT_THROW(save(folder_ + "/no/such/folder/file", make()), IoError);
-  std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++files;
-  EXPECT_EQ(files, 1u) << "a half-written file was left behind";
+  EXPECT_EQ(files(), 1u) << "a half-written file was left behind";
 }
 
-TEST_F(SafetensorsTest, RefusesWrongOffsetsTypesSizesAndNames) {
-  const std::string v8(8, 'x');
-  const char* bad[] = {
-      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
-      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
-      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
-      R"({"w":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
-      R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
-      R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})",
-      R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})",
-      R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-      R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-      R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-      R"({"w":{"dtype":"F32","shape":[2]}})",
-      R"(["w"])",
-      R"({"w":)",
+TEST_F(SafetensorsTest, KeepsThePreviousFileWhenTheSystemTakesNoMore) {
+  save(path_, make());
+  const std::string before = bytes();
+  {
+    const FileSizeLimit limit(1000);
+    EXPECT_THROW(save(path_, State{zeros({1000}), make().m}), IoError);
+  }
+  EXPECT_EQ(bytes(), before);
+  EXPECT_EQ(files(), 1u) << "a half-written file was left behind";
+  save(path_, State{zeros({1000}), make().m});
+  EXPECT_GT(bytes().size(), 4000u);
+}
+
+TEST_F(SafetensorsTest, LeavesAFolderInItsPlaceAlone) {
+  std::filesystem::create_directory(path_);
+  EXPECT_THROW(save(path_, make()), IoError);
+  EXPECT_TRUE(std::filesystem::is_directory(path_));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(SafetensorsTest, SavesFromManyThreadsToOneFileWhole) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i)
+        save(path_, State{full({50}, t, {.type = f32}), full({3}, t, {.type = s32})});
+    });
+  for (std::thread& thread : threads) thread.join();
+  State got{zeros({50}), zeros({3}, {.type = s32})};
+  load(path_, got);
+  EXPECT_EQ(got.w.to_flat_list<float>()[49], got.m.to_flat_list<float>()[0]);
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(SafetensorsTest, RefusesNamesThatTheFormatCannotHold) {
+  Tree tree;
+  tree["__metadata__"] = tensor(1.f);
+  EXPECT_THROW(save(path_, tree), ArgumentError);
+  Tree bytes;
+  bytes["\xff\xfe"] = tensor(1.f);
+  EXPECT_THROW(save(path_, bytes), ArgumentError);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(SafetensorsTest, SaysWhatIsWrongWhereWhatWasExpectedAndWhatIsThere) {
+  struct Bad {
+    const char *header, *parts[3];
   };
-  for (const char* header : bad) {
-    write(header, v8);
-    EXPECT_THROW((void)load_tree(path_), IoError) << header;
+  const Bad list[] = {
+      {R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
+       {"`w`", "expected 8 bytes", "got 0 to 4"}},
+      {R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+       {"`w`", "within 8", "got 4 to 12"}},
+      {R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
+       {"`w`", "expected 8", "got 8 to 0"}},
+      {R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0]}})",
+       {"`w`", "expected two", "got [0]"}},
+      {R"({"w":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
+       {"`w`", "expected one of F64", "got \"F33\""}},
+      {R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", {"`w`", "shape", "got -2"}},
+      {R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})",
+       {"`w`", "expected at most 8 bytes", "4294967296"}},
+      {R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})",
+       {"`w`", "expected a list", "got \"2\""}},
+      {R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       {"values", "expected 4 bytes", "got 8"}},
+      {R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       {"data_offsets", "expected to begin at 4", "got 0"}},
+      {R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+       {"`w`", "expected the name once", "twice"}},
+      {R"({"w":{"dtype":"F32","shape":[2]}})",
+       {"`w`", "expected dtype, shape and data_offsets", "got {"}},
+      {R"({"w":3})", {"`w`", "expected dtype", "got 3"}},
+      {R"(["w"])", {"offset 8", "expected a JSON object", "got array"}},
+      {R"({"w":)", {"offset 8", "expected JSON", "got something else at offset 13"}},
+      {R"({"w":1e999})", {"offset 8", "expected numbers in range", "1e999"}},
+      {"{\"\xff\":1}", {"offset 8", "expected JSON", "at offset 10"}},
+  };
+  for (const Bad& bad : list) {
+    write(bad.header, std::string(8, 'x'));
+    const std::string text = refusal(make());
+    EXPECT_NE(text.find(path_), std::string::npos) << text;
+    for (const char* part : bad.parts)
+      EXPECT_NE(text.find(part), std::string::npos) << text << " has no " << part;
+    EXPECT_THROW((void)load_tree(path_), IoError);
   }
   write("short");
-  EXPECT_THROW((void)load_tree(path_), IoError);
+  EXPECT_NE(refusal(make()).find("at offset 0: expected 8 bytes, got 5"), std::string::npos);
   write(std::string(8, '\xff'));
-  EXPECT_THROW((void)load_tree(path_), IoError);
+  EXPECT_NE(refusal(make()).find("at offset 0: expected at most 0, got 18446744073709551615"),
+            std::string::npos);
   EXPECT_THROW((void)load_tree(folder_ + "/missing"), IoError);
+  EXPECT_THROW((void)load_tree(folder_), IoError);
 }
 
 TEST_F(SafetensorsTest, TakesOrRefusesEveryMutationWithATypedError) {
@@ -154,12 +227,10 @@ TEST_F(SafetensorsTest, TakesOrRefusesEveryMutationWithATypedError) {
     State like = make();
     try {
       load(path_, like);
-    } catch (const IoError&) {
-    }
+    } catch (const IoError&) {}
     try {
       (void)load_tree(path_);
-    } catch (const IoError&) {
-    }
+    } catch (const IoError&) {}
   }
 }
 

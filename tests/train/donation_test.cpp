@@ -233,6 +233,19 @@ RULE_TEST(R26, the_last_state_is_alive_after_a_step_is_refused) {
   EXPECT_NO_THROW((void)loop.run(train::source(list), loop.last_state(), donated()));
 }
 
+RULE_TEST(R26, after_a_failed_step_the_state_says_where_it_was_lost) {
+  if (is_xla()) GTEST_SKIP() << "an allocation of that size ends the plugin's process";
+  auto loop = small_loop();
+  loop.metric("too large", [](const Tensor&, const Tensor& p) {
+    return broadcast(sum(p), {std::int64_t{1} << 50});
+  });
+  EXPECT_THROW((void)loop.run(data(2), donated()), BackendError);
+  const auto text =
+      error_of<DonatedError>([&] { (void)first_kernel(loop.last_state()).to_flat_list<float>(); });
+  EXPECT_HAS(text, "lost in failed call #1 of train_step");
+  EXPECT_EQ(small_loop().run(data(2), donated()).seen.to_number<float>(), 8.f);
+}
+
 // -- R27: evaluation and debugging ------------------------------------------------------------
 
 RULE_TEST(R27, evaluation_leaves_the_state_alive_and_refuses_to_donate) {
