@@ -14,8 +14,7 @@ struct Fans {
 
 Fans fans_of(const Dims& shape) {
   const std::size_t rank = shape.size();
-  if (rank == 0) return {1, 1};
-  if (rank == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
+  if (rank < 2) return {1, 1};  // every element is its own
   double receptive = 1;
   for (std::size_t i = 0; i + 2 < rank; ++i) receptive *= static_cast<double>(shape[i]);
   return {receptive * static_cast<double>(shape[rank - 2]),
@@ -42,7 +41,11 @@ Initializer zeros_initializer() { return full_initializer(0); }
 Initializer ones_initializer() { return full_initializer(1); }
 
 Initializer identity_initializer() {
-  return [](const Dims& shape, DType type, const Tensor&) { return eye(shape, {.type = type}); };
+  return [](const Dims& shape, DType type, const Tensor&) {
+    if (shape.size() < 2)
+      throw ShapeError("identity", "expected a matrix's shape, got " + to_string(shape));
+    return eye(shape, {.type = type});
+  };
 }
 
 Initializer uniform_initializer(double scale) {
@@ -70,12 +73,13 @@ Initializer variance_scaling(const VarianceScalingOptions& o) {
       // Cut at two standard deviations: 0.8796… is what is left of the deviation then.
       const double sigma = std::sqrt(variance) / 0.87962566103423978;
       const double edge = std::erf(2 / std::sqrt(2.0));
-      const Tensor u =
-          random::uniform_split(key, -edge, edge, {.shape = shape, .type = type});
+      const Tensor u = random::uniform_split(key, -edge, edge, {.shape = shape, .type = type});
       return erf_inv(u) * (sigma * std::sqrt(2.0));
     }
-    throw ArgumentError("variance_scaling", "unknown distribution; expected normal, "
-                                            "truncated_normal or uniform, got " + o.distribution);
+    throw ArgumentError("variance_scaling",
+                        "unknown distribution; expected normal, "
+                        "truncated_normal or uniform, got " +
+                            o.distribution);
   };
 }
 

@@ -15,6 +15,7 @@ struct Tolerance {
   int f32_units = 0, f64_units = 0;  // of the last place
   int small_units = 1;               // the same for f16, bf16 and f8
   double small_absolute = 0;
+  double small_of_largest = 0;       // of the largest element, for f16, bf16 and f8
   double from_small_relative = 0;    // of f32 results that are computed from f16 or bf16
 };
 
