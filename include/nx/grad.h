@@ -10,6 +10,9 @@
 // The *first* argument is differentiated; it may be any container, and the gradient has its
 // structure: a tensor for each tensor, numbers as they are. Works in traced functions, on concrete
 // tensors, and on functions that differentiate themselves (second order).
+//
+// In eager code the function is traced at every call, so that it may read other tensors each time;
+// what was traced is compiled once for equal programs. Under `jit` neither happens after the first call.
 #pragma once
 
 #include <functional>

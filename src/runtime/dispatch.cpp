@@ -10,7 +10,7 @@
 #include "ops/elementwise.h"
 #include "runtime/compilers.h"
 #include "runtime/host_memory.h"
-#include "transform/passes.h"
+#include "runtime/program_cache.h"
 
 namespace nx {
 namespace runtime {
@@ -119,12 +119,10 @@ class HostDispatch final : public graph::Dispatch {
 
   graph::Tensors run(const graph::Graph& graph, std::span<const Tensor> inputs,
                      SourceLocation where) const override {
-    const graph::Graph ready = transform::optimize(graph);
-    const graph::Compiler& compiler = compiler_named("host");
-    const auto executable = compiler.compile(ready, {}, {});
+    const auto program = ProgramCache::instance().find_or_compile(graph);
     std::vector<Tensor> arguments;
     std::size_t next = 0;
-    for (const graph::Parameter& p : ready.parameters)
+    for (const graph::Parameter& p : graph.parameters)
       arguments.push_back(p.captured.has_value() ? p.captured : inputs[next++]);
     std::vector<Storage*> storages;
     std::vector<detail::ScopedLease> leases;
@@ -134,12 +132,12 @@ class HostDispatch final : public graph::Dispatch {
       leases.emplace_back(*storages.back(), Lease::kCall, graph.name);
     }
     const std::vector<graph::InputMode> modes(storages.size(), graph::InputMode::kRead);
-    std::vector<Storage*> made(ready.outputs.size());
+    std::vector<Storage*> made(program->results.size());
     graph::CallFrame frame{storages, modes, made};
-    executable->run(frame);
+    program->executable->run(frame);
     graph::Tensors results;
     for (std::size_t i = 0; i < made.size(); ++i) {
-      const TensorType& type = ready.type(ready.outputs[i].edge);
+      const TensorType& type = program->results[i];
       results.push_back(Access::make_buffer(type.type, type.dims, made[i]));
     }
     return results;
