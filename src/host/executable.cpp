@@ -84,8 +84,8 @@ HostExecutable::HostExecutable(const graph::Graph& graph, Plan plan)
         step.cost_us = static_cast<double>(step.bytes) / kCopiedBytesPerUs;
         break;
     }
-    step.may_be_parallel = step.cost_us >= kernels::kParallelAboveUs;
-    may_be_parallel_ |= step.may_be_parallel;
+    step.may_be_parallel = step.cost_us >= kernels::kParallelAboveUsAwake;
+    may_be_parallel_ |= step.cost_us >= kernels::kParallelAboveUs;
     most_locations_ = std::max(most_locations_, locations_.size() - step.first);
     steps_.push_back(step);
   }

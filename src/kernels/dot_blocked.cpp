@@ -1,13 +1,13 @@
 // Our own matrix product, for the types oneDNN has none for: panels of both operands are packed
 // into the type of the accumulator, a register block runs over the whole of k.
-#include <omp.h>
-
 #include <algorithm>
 #include <complex>
 #include <memory>
+#include <thread>
 #include <type_traits>
 
 #include "kernels/dot.h"
+#include "kernels/threads.h"
 #include "nx/element.h"
 
 #if defined(__aarch64__) || defined(__riscv)
@@ -49,7 +49,9 @@ To convert(From value) {
 }
 
 template <class A>
-void multiply_add(A& acc, A a, A b) { acc += a * b; }
+void multiply_add(A& acc, A a, A b) {
+  acc += a * b;
+}
 template <class R>
 void multiply_add(std::complex<R>& acc, std::complex<R> a, std::complex<R> b) {
   acc = {acc.real() + (a.real() * b.real() - a.imag() * b.imag()),
@@ -60,8 +62,8 @@ constexpr std::int64_t kRows = 6;
 template <class A>
 inline constexpr std::int64_t kColumns = 128 / static_cast<std::int64_t>(sizeof(A));
 template <class A>
-inline constexpr bool kVector = std::is_same_v<A, float> || std::is_same_v<A, double> ||
-                                std::is_same_v<A, std::uint32_t>;
+inline constexpr bool kVector =
+    std::is_same_v<A, float> || std::is_same_v<A, double> || std::is_same_v<A, std::uint32_t>;
 
 /// `block[kRows][kColumns] = sum over k of a[k][kRows] * b[k][kColumns]`.
 template <class A>
@@ -115,8 +117,7 @@ void run_panel(const MatmulSpec& s, const void* a_address, const void* b_address
     const std::int64_t rows = std::min(kRows, last_row - row);
     for (std::int64_t p = 0; p < s.k; ++p)
       for (std::int64_t i = 0; i < kRows; ++i)
-        packed_a[p * kRows + i] =
-            i < rows ? convert<A>(a[(row + i) * s.a_m + p * s.a_k]) : A{};
+        packed_a[p * kRows + i] = i < rows ? convert<A>(a[(row + i) * s.a_m + p * s.a_k]) : A{};
     multiply_block(packed_a, packed_b, s.k, block);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j)
@@ -133,9 +134,8 @@ Panel panel_for(DType type) {
 }
 
 std::int64_t columns_for(DType type) {
-  return visit_element(type, [](auto element) -> std::int64_t {
-    return kColumns<Accumulator<decltype(element)>>;
-  });
+  return visit_element(
+      type, [](auto element) -> std::int64_t { return kColumns<Accumulator<decltype(element)>>; });
 }
 
 }  // namespace nx::kernels::HWY_NAMESPACE
@@ -153,7 +153,8 @@ class BlockedMatmul final : public Matmul {
       : spec_(spec),
         panel_(HWY_DYNAMIC_DISPATCH(panel_for)(spec.type)),
         columns_(HWY_DYNAMIC_DISPATCH(columns_for)(spec.type)),
-        threads_(std::max(omp_get_max_threads(), omp_get_num_procs())) {}
+        threads_(
+            std::max(available_threads(), static_cast<int>(std::thread::hardware_concurrency()))) {}
 
   std::size_t scratch_bytes() const override {
     return thread_bytes() * static_cast<std::size_t>(threads_);
@@ -164,19 +165,17 @@ class BlockedMatmul final : public Matmul {
     const std::int64_t panels = (spec_.n + columns_ - 1) / columns_;
     const std::int64_t chunks = (spec_.m + kChunk - 1) / kChunk;
     const std::int64_t tasks = spec_.batch * panels * chunks;
-    const auto task = [&](std::int64_t i, int thread) {
+    const auto task = [&](std::int64_t i, std::int64_t thread) {
       const std::int64_t chunk = i % chunks, panel = i / chunks % panels;
-      panel_(spec_, a, b, c, static_cast<char*>(scratch) + thread_bytes() * thread,
+      panel_(spec_, a, b, c,
+             static_cast<char*>(scratch) + thread_bytes() * static_cast<std::size_t>(thread),
              i / chunks / panels, panel * columns_, chunk * kChunk,
              std::min(spec_.m, (chunk + 1) * kChunk));
     };
-    const int team = static_cast<int>(std::min<std::int64_t>({threads, threads_, tasks}));
-    if (team <= 1) {
-      for (std::int64_t i = 0; i < tasks; ++i) task(i, 0);
-      return;
-    }
-#pragma omp parallel for num_threads(team) schedule(static)
-    for (std::int64_t i = 0; i < tasks; ++i) task(i, omp_get_thread_num());
+    parallel_for(tasks, std::min(threads, threads_),
+                 [&](std::int64_t begin, std::int64_t end, std::int64_t thread) {
+                   for (std::int64_t i = begin; i < end; ++i) task(i, thread);
+                 });
   }
 
  private:

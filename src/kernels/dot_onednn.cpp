@@ -3,8 +3,8 @@
 // A primitive is made once for its shapes and strides and run by many threads at once; what it
 // needs of memory objects is taken from a short list. The order of additions is the same on any
 // number of threads.
-#include <dnnl.hpp>
 #include <omp.h>
+#include <dnnl.hpp>
 
 #include <algorithm>
 #include <list>
@@ -70,53 +70,91 @@ memory::desc describe(memory::data_type type, std::int64_t batch, std::int64_t r
 /// One product of the grid: a primitive for its size, and where its operands begin.
 struct Part {
   std::size_t primitive = 0;
-  std::int64_t a = 0, b = 0, c = 0;  // in bytes
+  std::int64_t a = 0, b = 0, c = 0;  // in bytes; c of a later run along k: in the scratch
+  std::int64_t run = 0;              // along k
   std::size_t scratch = 0;
 };
 
+/// What a thread should have to do at least, in multiplications: about 2 us.
+constexpr double kLeastWork = 2e5;
+/// Runs of k shorter than this gain nothing.
+constexpr std::int64_t kLeastRun = 384;
+constexpr std::int64_t kMostRuns = 8;
+
+/// How many runs k is cut into, whose products are added up in order: long rows and columns with a
+/// small result are then read by one thread each. It follows from the shape alone, and with it the
+/// order of additions.
+std::int64_t runs_of(const MatmulSpec& s) {
+  if (s.type != DType::f32 || s.batch > 1) return 1;
+  return std::clamp<std::int64_t>(s.k / std::max({2 * s.m, 2 * s.n, kLeastRun}), 1, kMostRuns);
+}
+
+std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// oneDNN shares small products badly between threads (128x784 by 784x90 on two: 115 us, as two
-/// products of 64 rows 83), so a product is cut into a grid of parts, one for each processor, and
-/// each part stays on one thread. The grid does not depend on the threads of a call.
+/// products 83), so a product is cut into a grid of parts, about one for each processor, and each
+/// part stays on one thread. The grid does not depend on the threads of a call.
 class OneDnnMatmul final : public Matmul {
  public:
-  OneDnnMatmul(const MatmulSpec& s, memory::data_type type) : element_bytes_(byte_size_of(s.type)) {
+  OneDnnMatmul(const MatmulSpec& s, memory::data_type type)
+      : spec_(s), element_bytes_(byte_size_of(s.type)), runs_(runs_of(s)) {
     const int processors = std::max(omp_get_max_threads(), omp_get_num_procs());
-    constexpr double kLeast = 1e6;  // multiplications of a part, about 10 us
     const double work = static_cast<double>(s.m) * static_cast<double>(s.n) *
-                        static_cast<double>(s.k);
+                        static_cast<double>(s.k) * static_cast<double>(s.batch);
     const auto parts = static_cast<std::int64_t>(
-        std::clamp(work / kLeast, 1.0, static_cast<double>(processors)));
-    const std::int64_t across = s.batch > 1 ? 1 : std::clamp<std::int64_t>(s.m / 32, 1, parts);
-    const std::int64_t along =
-        s.batch > 1 ? 1 : std::clamp<std::int64_t>(s.n / 48, 1, parts / across);
-    const TeamSize team(across * along == 1 ? processors : 1);
-    const std::int64_t rows = (s.m + across - 1) / across, columns = (s.n + along - 1) / along;
-    for (std::int64_t row = 0; row < s.m; row += rows)
-      for (std::int64_t column = 0; column < s.n; column += columns)
-        add_part(s, type, row, std::min(rows, s.m - row), column, std::min(columns, s.n - column));
+        std::clamp(work / kLeastWork, 1.0, static_cast<double>(processors)));
+    const std::int64_t batches = std::min(s.batch, parts);
+    const std::int64_t left = std::max<std::int64_t>(1, parts / std::max(runs_, batches));
+    const std::int64_t across = std::clamp<std::int64_t>(s.m / 32, 1, left);
+    const std::int64_t along = std::clamp<std::int64_t>(s.n / 48, 1, left / across);
+    const TeamSize alone(1);
+    const auto each = [](std::int64_t count, std::int64_t pieces, const auto& body) {
+      const std::int64_t size = std::max<std::int64_t>(1, (count + pieces - 1) / pieces);
+      for (std::int64_t first = 0; first < count; first += size)
+        body(first, std::min(size, count - first));
+    };
+    std::int64_t run = 0;
+    each(s.k, runs_, [&](std::int64_t k, std::int64_t ks) {
+      each(s.batch, batches, [&](std::int64_t b, std::int64_t bs) {
+        each(s.m, across, [&](std::int64_t m, std::int64_t ms) {
+          each(s.n, along, [&](std::int64_t n, std::int64_t ns) {
+            add_part(type, {run, b, m, n, k}, {bs, ms, ns, ks});
+          });
+        });
+      });
+      ++run;
+    });
+    partial_bytes_ = padded(static_cast<std::size_t>(s.m * s.n) * element_bytes_);
+    partials_ = scratch_bytes_;
+    scratch_bytes_ += partial_bytes_ * static_cast<std::size_t>(runs_ - 1);
   }
 
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
 
   void run(const void* a, const void* b, void* c, void* scratch, int threads) const override {
     std::unique_ptr<Arguments> arguments = take();
-    if (parts_.size() == 1) {
-      const TeamSize team(threads);
-      run_part(0, *arguments, a, b, c, scratch);
-    } else {
-      const auto count = static_cast<std::int64_t>(parts_.size());
-      const TeamSize team(1);
-      parallel_for(count, threads, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          run_part(static_cast<std::size_t>(i), *arguments, a, b, c, scratch);
-      });
+    {
+      const TeamSize alone(1);
+      parallel_for(static_cast<std::int64_t>(parts_.size()), threads,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i)
+                       run_part(static_cast<std::size_t>(i), *arguments, a, b, c, scratch);
+                   });
     }
     give_back(std::move(arguments));
+    if (runs_ > 1) add_runs(static_cast<float*>(c), static_cast<char*>(scratch), threads);
   }
 
  private:
+  struct Size {
+    std::int64_t batch, m, n, k;
+    bool operator==(const Size&) const = default;
+  };
+  struct First {
+    std::int64_t run, batch, m, n, k;
+  };
   struct Primitive {
-    std::int64_t m = 0, n = 0;
+    Size size;
     dnnl::matmul::primitive_desc desc;
     dnnl::matmul matmul;
   };
@@ -135,42 +173,66 @@ class OneDnnMatmul final : public Matmul {
   };
   using Arguments = std::vector<PartArguments>;
 
-  void add_part(const MatmulSpec& s, memory::data_type type, std::int64_t row, std::int64_t m,
-                std::int64_t column, std::int64_t n) {
-    auto at = std::find_if(primitives_.begin(), primitives_.end(),
-                           [&](const Primitive& p) { return p.m == m && p.n == n; });
-    if (at == primitives_.end()) {
-      const memory::desc a = describe(type, s.batch, m, s.k, s.a_batch, s.a_m, s.a_k);
-      const memory::desc b = describe(type, s.batch, s.k, n, s.b_batch, s.b_k, s.b_n);
-      const memory::desc c = describe(type, s.batch, m, n, s.m * s.n, s.n, 1);
-      dnnl::primitive_attr attributes;
-      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      Primitive made{m, n, {}, {}};
+  std::size_t primitive_of(memory::data_type type, const Size& size) {
+    const MatmulSpec& s = spec_;
+    const auto at = std::find_if(primitives_.begin(), primitives_.end(),
+                                 [&](const Primitive& p) { return p.size == size; });
+    if (at != primitives_.end()) return static_cast<std::size_t>(at - primitives_.begin());
+    const memory::desc a = describe(type, size.batch, size.m, size.k, s.a_batch, s.a_m, s.a_k);
+    const memory::desc b = describe(type, size.batch, size.k, size.n, s.b_batch, s.b_k, s.b_n);
+    const memory::desc c = describe(type, size.batch, size.m, size.n, s.m * s.n, s.n, 1);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    Primitive made{size, {}, {}};
 #if DNNL_VERSION_MAJOR >= 3
-      made.desc = dnnl::matmul::primitive_desc(cpu_engine(), a, b, c, attributes);
+    made.desc = dnnl::matmul::primitive_desc(cpu_engine(), a, b, c, attributes);
 #else
-      made.desc =
-          dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), attributes, cpu_engine());
+    made.desc = dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), attributes, cpu_engine());
 #endif
-      made.matmul = dnnl::matmul(made.desc);
-      at = primitives_.insert(primitives_.end(), std::move(made));
-    }
+    made.matmul = dnnl::matmul(made.desc);
+    primitives_.push_back(std::move(made));
+    return primitives_.size() - 1;
+  }
+
+  void add_part(memory::data_type type, const First& first, const Size& size) {
+    const MatmulSpec& s = spec_;
     const auto bytes = static_cast<std::int64_t>(element_bytes_);
-    parts_.push_back({static_cast<std::size_t>(at - primitives_.begin()), row * s.a_m * bytes,
-                      column * s.b_n * bytes, (row * s.n + column) * bytes, scratch_bytes_});
-    scratch_bytes_ += (at->desc.scratchpad_desc().get_size() + 63) / 64 * 64;
+    Part part;
+    part.primitive = primitive_of(type, size);
+    part.a = (first.batch * s.a_batch + first.m * s.a_m + first.k * s.a_k) * bytes;
+    part.b = (first.batch * s.b_batch + first.k * s.b_k + first.n * s.b_n) * bytes;
+    part.c = ((first.batch * s.m + first.m) * s.n + first.n) * bytes;
+    part.run = first.run;
+    part.scratch = scratch_bytes_;
+    parts_.push_back(part);
+    scratch_bytes_ += padded(primitives_[part.primitive].desc.scratchpad_desc().get_size());
+  }
+
+  char* partial(char* scratch, std::int64_t run) const {
+    return scratch + partials_ + partial_bytes_ * static_cast<std::size_t>(run - 1);
   }
 
   void run_part(std::size_t i, Arguments& arguments, const void* a, const void* b, void* c,
                 void* scratch) const {
     const Part& part = parts_[i];
     PartArguments& args = arguments[i];
+    char* const bytes = static_cast<char*>(scratch);
+    char* const to = part.run == 0 ? static_cast<char*>(c) : partial(bytes, part.run);
     // oneDNN's handles are not const; the operands are only read.
     args.a.set_data_handle(static_cast<char*>(const_cast<void*>(a)) + part.a);
     args.b.set_data_handle(static_cast<char*>(const_cast<void*>(b)) + part.b);
-    args.c.set_data_handle(static_cast<char*>(c) + part.c);
-    args.scratch.set_data_handle(static_cast<char*>(scratch) + part.scratch);
+    args.c.set_data_handle(to + part.c);
+    args.scratch.set_data_handle(bytes + part.scratch);
     primitives_[part.primitive].matmul.execute(cpu_stream(), args.all);
+  }
+
+  void add_runs(float* c, char* scratch, int threads) const {
+    parallel_for(spec_.m, threads, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t run = 1; run < runs_; ++run) {
+        const auto* const more = reinterpret_cast<const float*>(partial(scratch, run));
+        for (std::int64_t i = begin * spec_.n; i < end * spec_.n; ++i) c[i] += more[i];
+      }
+    });
   }
 
   std::unique_ptr<Arguments> take() const {
@@ -191,7 +253,11 @@ class OneDnnMatmul final : public Matmul {
     if (spare_.size() < 8) spare_.push_back(std::move(arguments));
   }
 
+  MatmulSpec spec_;
   std::size_t element_bytes_, scratch_bytes_ = 0;
+  std::int64_t runs_;              // along k
+  std::size_t partial_bytes_ = 0;  // of the product of one run
+  std::size_t partials_ = 0;       // where they begin in the scratch
   std::vector<Primitive> primitives_;
   std::vector<Part> parts_;
   mutable std::mutex mutex_;
@@ -232,8 +298,7 @@ std::shared_ptr<const Matmul> onednn_matmul(const MatmulSpec& spec) {
   static auto* const cache = new Cache;  // never destroyed: a global may run an operation late
   if (auto found = cache->find(spec)) return found;
   try {
-    const auto type =
-        spec.type == DType::f32 ? memory::data_type::f32 : memory::data_type::bf16;
+    const auto type = spec.type == DType::f32 ? memory::data_type::f32 : memory::data_type::bf16;
     auto made = std::make_shared<const OneDnnMatmul>(spec, type);
     cache->insert(spec, made);
     return made;

@@ -1,0 +1,23 @@
+// The threads that loops are shared with: a few that wait for work by spinning for a short while,
+// then asleep. One caller has them at a time; another caller meanwhile runs its loop alone, so
+// that the threads of a process stay bounded. Knows nothing of what the work is.
+#pragma once
+
+namespace nx::kernels {
+
+/// Part `part` of a job. Must not throw.
+using TeamJob = void (*)(const void* context, int part);
+
+/// Runs `job` once for each part in [0, parts), part p on thread p of the team where that thread
+/// is awake in time, else on the caller: nobody waits for a thread that has not begun. Returns
+/// when all have ended. A call from within a job runs its parts on the calling thread.
+void run_on_team(int parts, TeamJob job, const void* context) noexcept;
+
+/// True when the team's threads are awake, so that handing work to them costs next to nothing.
+bool is_team_awake() noexcept;
+
+/// Threads that a loop started here may use, with the caller: OpenMP's number (OMP_NUM_THREADS,
+/// omp_set_num_threads), which oneDNN goes by too. 1 on the team's own threads.
+int available_threads() noexcept;
+
+}  // namespace nx::kernels
