@@ -40,6 +40,11 @@ add_library(nxpp SHARED ${nxpp_objects})
 add_library(nxpp::nxpp ALIAS nxpp)
 target_compile_features(nxpp PUBLIC cxx_std_20)
 target_link_libraries(nxpp PRIVATE $<BUILD_INTERFACE:nxpp_flags> $<BUILD_INTERFACE:nxpp_private>)
+# What is missing is found here, not when a program loads the library. A sanitizer's runtime is linked
+# into the program alone.
+if(NOT NXPP_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  target_link_options(nxpp PRIVATE -Wl,--no-undefined)
+endif()
 target_sources(nxpp PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${nxpp_headers})
 set_target_properties(nxpp PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
