@@ -8,6 +8,16 @@
 
 namespace nx::detail {
 
+std::string CallSite::to_string() const {
+  return fmt::format("call #{} of {} ({}:{})", call, function->name, where.file, where.line);
+}
+
+bool CallRecord::has_failed() const noexcept {
+  if (failed_.load(std::memory_order_acquire)) return true;
+  const RunStatus* const status = status_.load(std::memory_order_acquire);
+  return status != nullptr && status->has_failed();
+}
+
 void Storage::copy_to_host(void* to) const { std::memcpy(to, data_, bytes_); }
 
 Storage::Outcome Storage::take(std::uint64_t add, bool exclusive) noexcept {
@@ -71,12 +81,11 @@ void Storage::throw_gone(std::string_view operation, SourceLocation where) const
     throw ArgumentError(operation, "the buffer was deallocated; clone a tensor to keep it", where);
   const CallRecord* const record = record_.get();
   if (record == nullptr) throw DonatedError(operation, "the buffer was donated", where);
-  const std::string path = record->paths && leaf_ < record->paths->size()
-                               ? (*record->paths)[leaf_] : std::string("?");
-  const std::string call = fmt::format("call #{} of {} ({}:{})", record->call, record->function,
-                                       record->where.file, record->where.line);
+  const std::vector<std::string>& paths = record->site().function->paths;
+  const std::string path = leaf_ < paths.size() ? paths[leaf_] : std::string("?");
+  const std::string call = record->site().to_string();
   const std::string text =
-      record->failed.load(std::memory_order_acquire)
+      record->has_failed()
           ? fmt::format("`{}` was lost in failed {}", path, call)
           : fmt::format("`{}` was donated to {}; clone it before that call to keep it", path, call);
   throw DonatedError(operation, text, where);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nx/dtype.h"
@@ -27,13 +28,51 @@ struct DeviceId {
 /// Who may lend a buffer out, as named in messages.
 enum class Lease : std::uint8_t { kCall, kSpan, kExport };
 
-/// What is said of a consumed buffer: the call that took it. One for a call, shared by its leaves.
-struct CallRecord {
-  std::string function;
+/// A compiled function as messages name it; shared by all of its calls.
+struct CalledFunction {
+  std::string name;
+  std::vector<std::string> paths;  // by leaf
+};
+
+/// One call, as messages name it.
+struct CallSite {
+  std::shared_ptr<const CalledFunction> function;  // null: no call
   std::uint64_t call = 0;
   SourceLocation where;
-  std::shared_ptr<const std::vector<std::string>> paths;  // by leaf
-  std::atomic<bool> failed{false};                        // R18
+  std::string to_string() const;  // call #3 of f (main.cpp:12)
+};
+
+/// How a run ends that was still under way when its call returned.
+class RunStatus {
+ public:
+  virtual ~RunStatus() = default;
+  /// Waits for the end. False where that cannot be known, as in a forked child.
+  virtual bool has_failed() const noexcept = 0;
+};
+
+/// What is said of a consumed buffer: the call that took it. One for a call, shared by its leaves.
+class CallRecord {
+ public:
+  CallRecord(std::shared_ptr<const CalledFunction> function, std::uint64_t call,
+             SourceLocation where)
+      : site_{std::move(function), call, where} {}
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
+  ~CallRecord() { delete status_.load(std::memory_order_acquire); }
+
+  const CallSite& site() const noexcept { return site_; }
+  void set_failed() noexcept { failed_.store(true, std::memory_order_release); }
+  /// The run goes on; `status` knows how it ends. At most once.
+  void watch(std::unique_ptr<const RunStatus> status) noexcept {
+    status_.store(status.release(), std::memory_order_release);
+  }
+  /// R18. Waits for a run under way.
+  bool has_failed() const noexcept;
+
+ private:
+  CallSite site_;
+  std::atomic<bool> failed_{false};
+  std::atomic<const RunStatus*> status_{nullptr};
 };
 
 class Storage {

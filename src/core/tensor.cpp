@@ -139,8 +139,14 @@ HostRead::HostRead(const Tensor& tensor, const char* operation) {
   count_ = element_count(body.dims);
   data_ = storage->data();
   if (data_ == nullptr && storage->bytes() > 0) {
-    copy_.resize(storage->bytes());
-    storage->copy_to_host(copy_.data());
+    try {
+      copy_.resize(storage->bytes());
+      storage->copy_to_host(copy_.data());
+    } catch (...) {  // the value was lost: nothing holds the buffer any longer
+      storage->end_lease(Lease::kSpan);
+      storage->release();
+      throw;
+    }
     data_ = copy_.data();
   }
 }

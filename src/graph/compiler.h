@@ -45,6 +45,12 @@ struct CallFrame {
   std::span<detail::Storage*> outputs;       // to fill: one reference each, a buffer of its own
   // For the counters of R21, proven by pointers.
   std::uint32_t aliased = 0, freed = 0, copied = 0;
+  // For a run that goes on when `run` has returned (R18): what to say of lost results, and where to
+  // leave the status of the run; null when there is no call, or nothing donated.
+  const std::shared_ptr<const detail::CalledFunction>* function = nullptr;
+  std::uint64_t call = 0;
+  SourceLocation where;
+  detail::CallRecord* record = nullptr;
 };
 
 /// Bytes of one call, from the plan.

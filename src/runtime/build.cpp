@@ -70,35 +70,84 @@ std::vector<Candidate> find_candidates(JitSlot& slot, const Graph& graph, const 
 
 bool is_doubtful(const DonationPair& pair) { return pair.kind >= PairKind::kSamePathTypeShape; }
 
-std::size_t peak_of(const graph::Executable& executable) { return executable.memory().peak(); }
+/// The search for the pairs that lower the peak: compiles with all pairs, then without those of
+/// kinds 4 to 6, which may gain nothing; where some of them gain, without one after the other.
+class PairSearch {
+ public:
+  PairSearch(const graph::Compiler& compiler, const Graph& graph,
+             std::span<const Candidate> candidates, const graph::CompileOptions& options)
+      : compiler_(compiler), graph_(graph), candidates_(candidates), options_(options) {
+    pairing_.one_loop_for_siblings = compiler.capabilities().one_loop_for_siblings;
+  }
 
-/// Compiles with all pairs; then takes out those of kinds 4 to 6 that gain nothing.
+  std::unique_ptr<graph::Executable> run() {
+    best_ = attempt(pairing_);
+    if (!has_doubtful()) return std::move(best_.executable);
+    PairingOptions certain = pairing_;
+    certain.worst = PairKind::kInPlace;
+    Attempt other = attempt(certain);
+    if (other.peak() <= best_.peak()) return std::move(other.executable);
+    drop_one_by_one();
+    return std::move(best_.executable);
+  }
+
+ private:
+  // A compilation for each pair would take minutes for a function of many leaves: what has not been
+  // tried by then stays a pair.
+  static constexpr int kMostTrials = 12;
+
+  struct Attempt {
+    std::vector<DonationPair> pairs;
+    std::unique_ptr<graph::Executable> executable;
+    std::size_t peak() const { return executable->memory().peak(); }
+  };
+  Attempt attempt(const PairingOptions& pairing) const {
+    Attempt made{match_leaves(graph_, candidates_, pairing).pairs, nullptr};
+    made.executable = compiler_.compile(graph_, made.pairs, options_);
+    return made;
+  }
+  bool has_doubtful() const {
+    return std::any_of(best_.pairs.begin(), best_.pairs.end(), is_doubtful);
+  }
+
+  /// The last doubtful pair first; one whose absence does not raise the peak goes.
+  void drop_one_by_one() {
+    std::vector<DonationPair> needed;
+    const auto is_untried = [&](const DonationPair& pair) {
+      return is_doubtful(pair) &&
+             std::none_of(needed.begin(), needed.end(), [&](const DonationPair& n) {
+               return n.parameter == pair.parameter && n.output == pair.output;
+             });
+    };
+    for (int trial = 0; trial < kMostTrials; ++trial) {
+      const auto pair = std::find_if(best_.pairs.rbegin(), best_.pairs.rend(), is_untried);
+      if (pair == best_.pairs.rend()) return;
+      PairingOptions without = pairing_;
+      without.forbidden.push_back(*pair);
+      Attempt other = attempt(without);
+      if (other.peak() > best_.peak()) {
+        needed.push_back(*pair);
+        continue;
+      }
+      pairing_ = std::move(without);
+      best_ = std::move(other);
+    }
+  }
+
+  const graph::Compiler& compiler_;
+  const Graph& graph_;
+  std::span<const Candidate> candidates_;
+  const graph::CompileOptions& options_;
+  PairingOptions pairing_;
+  Attempt best_;
+};
+
 std::unique_ptr<graph::Executable> compile_paired(const graph::Compiler& compiler,
                                                   const Graph& graph,
                                                   std::span<const Candidate> candidates,
                                                   const graph::CompileOptions& options) {
-  PairingOptions pairing;
-  pairing.one_loop_for_siblings = compiler.capabilities().one_loop_for_siblings;
   if (candidates.empty()) return compiler.compile(graph, {}, options);
-  Matching matching = match_leaves(graph, candidates, pairing);
-  auto best = compiler.compile(graph, matching.pairs, options);
-  for (;;) {
-    // The worst doubtful pair whose absence does not raise the peak goes first.
-    bool dropped = false;
-    for (std::size_t i = matching.pairs.size(); i-- > 0 && !dropped;) {
-      if (!is_doubtful(matching.pairs[i])) continue;
-      PairingOptions without = pairing;
-      without.forbidden.push_back(matching.pairs[i]);
-      Matching other = match_leaves(graph, candidates, without);
-      auto executable = compiler.compile(graph, other.pairs, options);
-      if (peak_of(*executable) > peak_of(*best)) continue;
-      pairing = without;
-      matching = std::move(other);
-      best = std::move(executable);
-      dropped = true;
-    }
-    if (!dropped) return best;
-  }
+  return PairSearch(compiler, graph, candidates, options).run();
 }
 
 std::string reason_of(const DonationPair& pair) {
@@ -115,14 +164,14 @@ std::string reason_of(const DonationPair& pair) {
 
 void fill_report(JitSlot& slot, const Graph& graph, std::span<const Candidate> candidates) {
   DonationReport& report = slot.report;
-  const std::vector<DonationPair> pairs = slot.executable->pairs();
+  slot.pairs = slot.executable->pairs();
   slot.paired.assign(graph.parameters.size(), false);
-  for (const DonationPair& pair : pairs) slot.paired[pair.parameter] = true;
+  for (const DonationPair& pair : slot.pairs) slot.paired[pair.parameter] = true;
   for (const Candidate& c : candidates) {
     const graph::Parameter& leaf = graph.parameters[c.parameter];
     const auto bytes = static_cast<std::int64_t>(graph.nodes[leaf.node].type().bytes());
     DonationRow row{leaf.path, "freed", "", bytes, ""};
-    for (const DonationPair& pair : pairs) {
+    for (const DonationPair& pair : slot.pairs) {
       if (pair.parameter != c.parameter) continue;
       row.partner = graph.outputs[pair.output].path.empty() ? "result"
                                                             : graph.outputs[pair.output].path;
@@ -173,7 +222,6 @@ void order_parameters(Graph& graph) {
 
 void build_slot(JitSlot& slot, const detail::KeyVisitor& key, detail::TraceClient& client,
                 const JitOptions& options, const std::string& function, SourceLocation where) {
-  slot.function = function;
   slot.policy = options.donation;
   slot.keep_on_failure = options.keep_on_failure;
   slot.compiler = &compiler_named(options.compiler, options.plugin);
@@ -187,9 +235,10 @@ void build_slot(JitSlot& slot, const detail::KeyVisitor& key, detail::TraceClien
   compile_options.plugin = options.plugin;
   compile_options.keep_on_failure = options.keep_on_failure;
   slot.executable = compile_paired(*slot.compiler, graph, candidates, compile_options);
-  auto paths = std::make_shared<std::vector<std::string>>();
-  for (const graph::Parameter& p : graph.parameters) paths->push_back(p.path);
-  slot.paths = std::move(paths);
+  auto called = std::make_shared<detail::CalledFunction>();
+  called->name = function;
+  for (const graph::Parameter& p : graph.parameters) called->paths.push_back(p.path);
+  slot.function = std::move(called);
   place_captured(slot, graph);
   fill_report(slot, graph, candidates);
   slot.any_consumed = !candidates.empty();

@@ -42,25 +42,25 @@ class Call {
   CallOutcome run(std::span<Tensor* const> results) {
     slot_.compiler->check_usable();
     gather();
-    if (slot_.any_consumed) check_donated();
+    if (any_donated_) {
+      sort_inputs();
+      check_donated();
+    }
     transfer();
     slot_.executable->reserve();
     std::shared_ptr<detail::CallRecord> record;
     if (any_donated_) {
-      record = std::make_shared<detail::CallRecord>();
-      record->function = slot_.function;
-      record->call = number_;
-      record->where = where_;
-      record->paths = slot_.paths;
+      record = std::make_shared<detail::CallRecord>(slot_.function, number_, where_);
     }
     take_all();
     return execute(results, record);
   }
 
  private:
-  const std::string& path(std::size_t i) const { return (*slot_.paths)[i]; }
+  const std::string& name() const { return slot_.function->name; }
+  const std::string& path(std::size_t i) const { return slot_.function->paths[i]; }
   [[noreturn]] void refuse(const std::string& what) const {
-    throw ArgumentError(slot_.function, what, where_);
+    throw ArgumentError(name(), what, where_);
   }
 
   void gather() {
@@ -78,8 +78,10 @@ class Call {
   void gather_leaf(std::size_t i) {
     const Body& body = *Access::body(*leaves_[i].tensor);
     if (body.content != Content::kBuffer) {
-      if (body.content == Content::kTemplate) refuse(fmt::format("`{}` is a template; expected a tensor with values", path(i)));
-      throw TraceError(slot_.function, fmt::format("`{}` belongs to a trace that has ended", path(i)), where_);
+      if (body.content == Content::kTemplate)
+        refuse(fmt::format("`{}` is a template; expected a tensor with values", path(i)));
+      throw TraceError(name(), fmt::format("`{}` belongs to a trace that has ended", path(i)),
+                       where_);
     }
     Input& input = inputs_[i];
     input.storage = body.storage;
@@ -108,21 +110,32 @@ class Call {
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       Input& input = inputs_[i];
       if (!input.donated) continue;
-      if (!input.storage->is_alive()) input.storage->throw_gone(slot_.function, where_);
+      if (!input.storage->is_alive()) input.storage->throw_gone(name(), where_);
       if (const char* const owner = input.storage->foreign_owner())
         refuse(fmt::format("`{}` cannot be donated: it is {}", path(i), owner));
       if (input.storage->tensors() > 1) check_shared(i);
     }
   }
 
+  /// By the address of their buffers, then by position.
+  void sort_inputs() {
+    order_.assign(count_, 0);
+    for (std::uint32_t i = 0; i < count_; ++i) order_[i] = i;
+    std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const Storage *const first = inputs_[a].storage, *const second = inputs_[b].storage;
+      return first == second ? a < b : std::less<>()(first, second);
+    });
+  }
+
   /// R13, R16: one buffer twice, at least once donated.
   void check_repeated() const {
-    for (std::size_t i = 0; i < leaves_.size(); ++i) {
-      if (!inputs_[i].donated) continue;
-      for (std::size_t j = 0; j < count_; ++j)
-        if (j != i && inputs_[j].storage == inputs_[i].storage)
-          refuse(fmt::format("`{}` is donated and is the same buffer as `{}`; clone one of them",
-                             path(i), path(j)));
+    for (std::size_t k = 1; k < count_; ++k) {
+      std::size_t i = order_[k - 1], j = order_[k];
+      if (inputs_[i].storage != inputs_[j].storage) continue;
+      if (!inputs_[i].donated) std::swap(i, j);
+      if (inputs_[i].donated)
+        refuse(fmt::format("`{}` is donated and is the same buffer as `{}`; clone one of them",
+                           path(i), path(j)));
     }
   }
 
@@ -161,12 +174,7 @@ class Call {
       for (std::size_t i = 0; i < count_; ++i) take(i);
       return;
     }
-    InlineVector<std::uint32_t, 32> order(count_);
-    for (std::uint32_t i = 0; i < count_; ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::less<>()(inputs_[a].storage, inputs_[b].storage);
-    });
-    for (const std::uint32_t i : order) take(i);
+    for (const std::uint32_t i : order_) take(i);
   }
 
   void take(std::size_t i) {
@@ -176,7 +184,7 @@ class Call {
     switch (outcome) {
       case Storage::Outcome::kDone: input.held = true; return;
       case Storage::Outcome::kLeased: refuse_leased(i);
-      default: input.storage->throw_gone(fmt::format("{}: `{}`", slot_.function, path(i)), where_);
+      default: input.storage->throw_gone(fmt::format("{}: `{}`", name(), path(i)), where_);
     }
   }
 
@@ -206,14 +214,22 @@ class Call {
       if (inputs_[i].donated && slot_.keep_on_failure)
         modes[i] = slot_.paired[i] ? InputMode::kProtected : InputMode::kRead;
     }
+    const Addresses addresses = addresses_of(modes);
     if (!slot_.keep_on_failure) consume(record);
     graph::CallFrame frame{used, modes, {made.data(), made.size()}};
+    frame.function = &slot_.function;
+    frame.call = number_;
+    frame.where = where_;
+    frame.record = record.get();
     try {
       slot_.executable->run(frame);
+      check_aliased(frame, addresses);
     } catch (...) {
-      if (record) record->failed.store(true, std::memory_order_release);
+      if (record) record->set_failed();
       for (std::size_t i = 0; i < count_; ++i)
         if (inputs_[i].donated && !inputs_[i].held) inputs_[i].storage->free_memory();
+      for (Storage* const result : made)
+        if (result != nullptr) result->release();
       throw;
     }
     if (slot_.keep_on_failure) consume(record);
@@ -231,6 +247,33 @@ class Call {
     return outcome_;
   }
 
+  /// Where the leaves lie that this call hands over, by pair; null for others.
+  using Addresses = InlineVector<const void*, 16>;
+  Addresses addresses_of(std::span<const InputMode> modes) const {
+    Addresses addresses;
+    if (!any_donated_) return addresses;
+    for (const graph::DonationPair& pair : slot_.pairs)
+      addresses.push_back(modes[pair.parameter] == InputMode::kDonated
+                              ? inputs_[pair.parameter].used->identity()
+                              : nullptr);
+    return addresses;
+  }
+
+  /// R21: what the executable says of the leaves, against the addresses of the results.
+  void check_aliased(const graph::CallFrame& frame, const Addresses& addresses) const {
+    std::uint32_t handed_over = 0, met = 0;
+    for (std::size_t k = 0; k < addresses.size(); ++k) {
+      if (addresses[k] == nullptr) continue;
+      ++handed_over;
+      met += frame.outputs[slot_.pairs[k].output]->identity() == addresses[k];
+    }
+    if (addresses.empty() || (met == frame.aliased && handed_over <= met + frame.copied)) return;
+    throw InternalError(name(), fmt::format("the executable reports {} aliased and {} copied of {} "
+                                            "donated leaves with a partner; by their addresses {} "
+                                            "results lie where their leaves lay",
+                                            frame.aliased, frame.copied, handed_over, met));
+  }
+
   /// From here on the donated buffers are gone for everyone (R7).
   void consume(const std::shared_ptr<detail::CallRecord>& record) {
     if (!any_donated_) return;
@@ -246,6 +289,7 @@ class Call {
   std::uint64_t number_;
   SourceLocation where_;
   InlineVector<Input, 16> inputs_;
+  InlineVector<std::uint32_t, 32> order_;  // when something is donated
   std::size_t count_ = 0;
   bool any_donated_ = false;
   CallOutcome outcome_;

@@ -49,4 +49,12 @@ const graph::Compiler& compiler_named(const std::string& name, const std::string
   return *slot;
 }
 
+void add_compiler(const std::string& name, std::unique_ptr<graph::Compiler> compiler) {
+  const std::lock_guard lock(mutex());
+  auto& slot = made()[Key{name, ""}];
+  if (slot != nullptr)
+    throw ArgumentError("compiler", fmt::format("there is one named {} already", name));
+  slot = std::move(compiler);
+}
+
 }  // namespace nx::runtime

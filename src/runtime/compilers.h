@@ -1,6 +1,7 @@
 // The one place that names the compilers.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "graph/compiler.h"
@@ -11,5 +12,8 @@ namespace nx::runtime {
 /// for the rest of the process. Throws ArgumentError for an unknown name, BackendError when a
 /// plugin is missing or unusable.
 const graph::Compiler& compiler_named(const std::string& name, const std::string& plugin = {});
+
+/// Another compiler, from now on found under that name. Throws ArgumentError for a name in use.
+void add_compiler(const std::string& name, std::unique_ptr<graph::Compiler> compiler);
 
 }  // namespace nx::runtime

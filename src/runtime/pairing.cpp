@@ -133,7 +133,7 @@ class Matcher {
     } else {
       return 0;
     }
-    return static_cast<std::uint8_t>(kind);
+    return kind > options_.worst ? 0 : static_cast<std::uint8_t>(kind);
   }
 
   bool readers_can_run_earlier(NodeIndex leaf, const graph::Output& output) const {

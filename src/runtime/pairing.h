@@ -23,6 +23,8 @@ struct Matching {
 
 struct PairingOptions {
   bool one_loop_for_siblings = false;
+  /// No pair of a worse kind than this one is made.
+  graph::PairKind worst = graph::PairKind::kBytes;
   /// Pairs that may not be made: found to gain nothing.
   std::vector<graph::DonationPair> forbidden;
 };

@@ -56,12 +56,13 @@ class JitSlot {
   std::uint64_t last_use = 0;
 
   // The program.
-  std::string function;
+  std::shared_ptr<const CalledFunction> function;  // its name, and paths by parameter
   const graph::Compiler* compiler = nullptr;
   std::unique_ptr<graph::Executable> executable;
   std::vector<Tensor> captured;                // hidden inputs, after the leaves
   std::vector<Tensor> captured_on_device;      // the same where the executable runs
   std::vector<runtime::Consumes> consumes;     // by parameter
+  std::vector<graph::DonationPair> pairs;      // as the executable has them
   std::vector<bool> paired;                    // by parameter
   DonationPolicy policy = DonationPolicy::strict;
   bool keep_on_failure = false;
@@ -72,7 +73,6 @@ class JitSlot {
     Tensor labels;  // a template that holds them
   };
   std::vector<Result> results;
-  std::shared_ptr<const std::vector<std::string>> paths;  // by parameter
   std::shared_ptr<const void> prototype;
   DonationReport report;
 };

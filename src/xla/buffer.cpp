@@ -201,6 +201,20 @@ void Buffer::wait() const {
   Event(client_->api(), args.event).wait(kBuffer);
 }
 
+bool Buffer::is_lost() const noexcept {
+  try {
+    if (is_deleted()) return false;
+  } catch (const BackendError&) {
+    return false;  // a forked child
+  }
+  try {
+    wait();
+    return false;
+  } catch (const BackendError&) {
+    return true;
+  }
+}
+
 void Buffer::read(void* to, std::size_t bytes) const {
   client_->check_process(kTransfer);
   const DType type = dtype();

@@ -61,6 +61,9 @@ class Buffer {
   void* device_pointer() const;
   /// Returns when the value is there. Reports the error of the computation that made it.
   void wait() const;
+  /// True when the computation that was to make the value has failed; waits for it. False where
+  /// that cannot be known.
+  bool is_lost() const noexcept;
   /// Copies all elements row-major to `to`, `bytes` long (one byte an element for types below a
   /// byte), and waits. Reports the error of the computation that made the value. The caller keeps
   /// other threads from donating the buffer meanwhile.

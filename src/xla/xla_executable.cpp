@@ -10,6 +10,7 @@
 
 #include "core/ledger.h"
 #include "nx/error.h"
+#include "xla/pjrt.h"
 #include "xla/xla_storage.h"
 
 namespace nx::xla {
@@ -44,6 +45,30 @@ class Results {
   std::size_t count_;
   std::array<Buffer, 16> few_;
   std::vector<Buffer> many_;
+};
+
+/// The end of a run that was queued (R18).
+class QueuedRun final : public detail::RunStatus {
+ public:
+  QueuedRun(const Client& client, PJRT_Event* ended) : client_(client), ended_(ended) {}
+  ~QueuedRun() override {
+    if (client_.is_foreign_process()) return;
+    auto args = make_args<PJRT_Event_Destroy_Args>();
+    args.event = ended_;
+    discard(client_.api(), client_.api().PJRT_Event_Destroy(&args));
+  }
+  bool has_failed() const noexcept override {
+    if (client_.is_foreign_process()) return false;
+    auto args = make_args<PJRT_Event_Await_Args>();
+    args.event = ended_;
+    PJRT_Error* const error = client_.api().PJRT_Event_Await(&args);
+    discard(client_.api(), error);
+    return error != nullptr;
+  }
+
+ private:
+  const Client& client_;
+  PJRT_Event* ended_;
 };
 
 std::string text_of(std::span<const DonationPair> pairs) {
@@ -98,7 +123,7 @@ void XlaExecutable::run(CallFrame& frame) const {
     arguments[i] = storage_at(frame, i).buffer().handle();
   }
   InlineVector<std::int64_t, 32> protected_inputs;
-  InlineVector<const void*, 16> addresses;  // of donated leaves with a partner, in order of pairs
+  Addresses addresses;  // of donated leaves with a partner, in order of pairs
   for (const DonationPair& pair : parts_.pairs) {
     const bool donated = frame.modes[pair.parameter] == InputMode::kDonated;
     if (!donated) protected_inputs.push_back(pair.parameter);
@@ -106,22 +131,20 @@ void XlaExecutable::run(CallFrame& frame) const {
   }
   Results results(parts_.output_bytes.size());
   const std::span<Buffer> made = results.span();
+  PJRT_Event* ended = nullptr;
   try {
     xla::run(parts_.program, arguments, made,
-             {.protected_inputs = protected_inputs, .completion = parts_.completion});
+             {.protected_inputs = protected_inputs,
+              .completion = parts_.completion,
+              .ended = frame.record != nullptr ? &ended : nullptr});
+    if (ended != nullptr)
+      frame.record->watch(std::make_unique<QueuedRun>(parts_.program.client(), ended));
     account_leaves(frame, made, addresses, !protected_inputs.empty());
   } catch (const BackendError& error) {
     throw BackendError(parts_.function, error.what());
   }
 
-  std::size_t o = 0;
-  try {
-    for (; o < made.size(); ++o)
-      frame.outputs[o] = new XlaStorage(parts_.device, parts_.output_bytes[o], std::move(made[o]));
-  } catch (...) {
-    while (o-- > 0) std::exchange(frame.outputs[o], nullptr)->release();
-    throw;
-  }
+  make_storages(frame, made, addresses);
   // Temporaries are the plugin's; the ledger sees them as a workspace that is gone again.
   if (memory_.temporaries != 0) {
     detail::Ledger& ledger = detail::ledger_of(kPlatform);
@@ -136,10 +159,9 @@ void XlaExecutable::run(CallFrame& frame) const {
 }
 
 /// Every leaf that was to be taken over is asked whether it is gone, and its partner whether it
-/// lies where the leaf lay.
+/// lies where the leaf lay. The address of one that does not is forgotten.
 void XlaExecutable::account_leaves(CallFrame& frame, std::span<const Buffer> results,
-                                   InlineVector<const void*, 16>& addresses,
-                                   bool any_protected) const {
+                                   Addresses& addresses, bool any_protected) const {
   for (std::size_t k = 0; k < parts_.pairs.size(); ++k) {
     const DonationPair& pair = parts_.pairs[k];
     if (addresses[k] == nullptr) {
@@ -147,19 +169,37 @@ void XlaExecutable::account_leaves(CallFrame& frame, std::span<const Buffer> res
       continue;
     }
     XlaStorage& leaf = mutable_storage_at(frame, pair.parameter);
-    if (!leaf.buffer().is_deleted()) {
+    bool taken_over = leaf.buffer().is_deleted();
+    if (taken_over) {
+      leaf.give_up();
+      taken_over = results[pair.output].device_pointer() == addresses[k];
+    } else if (!any_protected) {
       // A plugin may only be able to protect all leaves or none; the runtime then frees the rest.
-      if (!any_protected)
-        throw InternalError(parts_.function,
-                            fmt::format("the plugin copied donated argument {} instead of writing "
-                                        "over it: somebody else holds a reference to its buffer",
-                                        pair.parameter));
-      ++frame.copied;
-      continue;
+      throw InternalError(parts_.function,
+                          fmt::format("the plugin copied donated argument {} instead of writing "
+                                      "over it: somebody else holds a reference to its buffer",
+                                      pair.parameter));
     }
-    leaf.give_up();
-    const bool taken_over = results[pair.output].device_pointer() == addresses[k];
+    if (!taken_over) addresses[k] = nullptr;
     ++(taken_over ? frame.aliased : frame.copied);
+  }
+}
+
+void XlaExecutable::make_storages(CallFrame& frame, std::span<Buffer> made,
+                                  const Addresses& addresses) const {
+  detail::CallSite site = frame.function == nullptr
+                                    ? detail::CallSite()
+                                    : detail::CallSite{*frame.function, frame.call, frame.where};
+  InlineVector<const void*, 16> at(made.size(), nullptr);
+  for (std::size_t k = 0; k < parts_.pairs.size(); ++k) at[parts_.pairs[k].output] = addresses[k];
+  std::size_t o = 0;
+  try {
+    for (; o < made.size(); ++o)
+      frame.outputs[o] = new XlaStorage(parts_.device, parts_.output_bytes[o], std::move(made[o]),
+                                        at[o], o + 1 < made.size() ? site : std::move(site));
+  } catch (...) {
+    while (o-- > 0) std::exchange(frame.outputs[o], nullptr)->release();
+    throw;
   }
 }
 

@@ -28,7 +28,7 @@ class XlaExecutable final : public graph::Executable {
 
   /// Queues the run; with Completion::kWait also waits for its end. Donated leaves are gone when it
   /// returns or throws. Throws BackendError, and InternalError for a leaf that the plugin left
-  /// alive (R14).
+  /// alive (R14). A queued run that fails is told by its results, and by the call's record (R18).
   void run(graph::CallFrame& frame) const override;
   graph::MemoryUse memory() const override { return memory_; }
   std::vector<graph::DonationPair> pairs() const override { return parts_.pairs; }
@@ -38,8 +38,11 @@ class XlaExecutable final : public graph::Executable {
  private:
   void check_alias_table() const;
   [[noreturn]] void refuse_foreign(std::size_t input) const;
+  using Addresses = InlineVector<const void*, 16>;  // by pair; null: not handed over
   void account_leaves(graph::CallFrame& frame, std::span<const Buffer> results,
-                      InlineVector<const void*, 16>& addresses, bool any_protected) const;
+                      Addresses& addresses, bool any_protected) const;
+  void make_storages(graph::CallFrame& frame, std::span<Buffer> made,
+                     const Addresses& addresses) const;
 
   Parts parts_;
   std::vector<bool> paired_;  // by parameter

@@ -18,12 +18,14 @@ class XlaStorage final : public detail::Storage {
   /// `bytes` are those of the elements in host memory. The device may see another type or dims of
   /// the same width, where the buffer lies in a donated one's memory; `address` when it is known.
   XlaStorage(detail::DeviceId device, std::size_t bytes, Buffer buffer,
-             const void* address = nullptr) noexcept;
+             const void* address = nullptr, detail::CallSite made_by = {}) noexcept;
   ~XlaStorage() override { uncount(); }
 
   const Buffer& buffer() const noexcept { return buffer_; }
-  /// Waits for the value. Reports the error of the call that made it.
-  void copy_to_host(void* to) const override { buffer_.read(to, bytes()); }
+  /// Both wait for the value. Throw BackendError; when the run that was to make it has failed, that
+  /// names its call (R18).
+  void copy_to_host(void* to) const override;
+  void wait() const override;
   /// The address on the device; for a buffer that has none (empty, or gone) the storage's own.
   const void* identity() const noexcept override;
   void free_memory() noexcept override;
@@ -32,8 +34,11 @@ class XlaStorage final : public detail::Storage {
 
  private:
   bool uncount() noexcept;
+  /// From within a handler of `error`.
+  [[noreturn]] void throw_lost(const BackendError& error) const;
 
   Buffer buffer_;
+  detail::CallSite made_by_;
   mutable std::atomic<const void*> address_;
   std::atomic<bool> counted_{true};
 };

@@ -1,5 +1,6 @@
 // R19: the same bits with and without donation, for random programs and every order of outputs.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -28,9 +29,9 @@ struct Program {
       p.steps.push_back({below(9), below(values), below(values)});
     }
     for (int i = 0; i < p.leaves; ++i) p.outputs.push_back(p.leaves + count - 1 - below(count));
+    if (below(4) == 0) p.outputs.push_back(below(p.leaves));  // a leaf passed through
     std::sort(p.outputs.begin(), p.outputs.end());
     p.outputs.erase(std::unique(p.outputs.begin(), p.outputs.end()), p.outputs.end());
-    if (below(4) == 0) p.outputs.push_back(below(p.leaves));  // a leaf passed through
     return p;
   }
 
@@ -69,7 +70,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 RULE_TEST(R19, random_programs_give_the_same_bits_with_donation_in_every_order_of_outputs) {
   std::mt19937 random(20261130);
-  const int programs = is_xla() ? 12 : 60;
+  const int programs = is_xla() ? 6 : 60;
   for (int number = 0; number < programs; ++number) {
     Program program = Program::draw(random);
     const std::int64_t side = number % 3 == 0 ? 7 : 40;
@@ -77,7 +78,7 @@ RULE_TEST(R19, random_programs_give_the_same_bits_with_donation_in_every_order_o
     for (int i = 0; i < program.leaves; ++i)
       leaves.push_back(on_device(
           sin(reshape(iota({side * side}, {.type = f32}), {side, side}) * 0.37f + 1.3f * i)));
-    int orders = 0;
+    if (is_xla() && program.outputs.size() > 3) program.outputs.resize(3);  // six orders
     do {
       const auto f = [&](std::vector<Tensor> in) { return program.run(in); };
       // The same executable with protected inputs on XLA; a separate plain one on the host.
@@ -97,7 +98,61 @@ RULE_TEST(R19, random_programs_give_the_same_bits_with_donation_in_every_order_o
       for (std::size_t i = 0; i < got.size(); ++i)
         ASSERT_TRUE(same_bits(got[i], expected[i]))
             << "program " << number << ", output " << i << "\n" << donated.explain();
-    } while (std::next_permutation(program.outputs.begin(), program.outputs.end()) && ++orders < 6);
+    } while (std::next_permutation(program.outputs.begin(), program.outputs.end()));
+  }
+}
+
+/// Draws a program over s32 leaves, where every operation is exact.
+std::vector<Tensor> exact_program(unsigned seed, const std::vector<Tensor>& in) {
+  std::mt19937 random(seed);
+  std::vector<Tensor> v = in;
+  for (int i = 0; i < 8; ++i) {
+    const Tensor a = v[random() % v.size()], b = v[random() % v.size()];
+    switch (random() % 6) {
+      case 0: v.push_back(a + b); break;
+      case 1: v.push_back(a * 3 - b); break;
+      case 2: v.push_back(max(a, b)); break;
+      case 3: v.push_back(transpose(a)); break;
+      case 4: v.push_back(as_type(a < b, s32) + a); break;
+      default: v.push_back(a - sum(b, {.axes = {0}, .keep_axes = true})); break;
+    }
+  }
+  return {v[v.size() - 1], v[v.size() - 2], in[random() % in.size()]};
+}
+
+RULE_TEST(R19, integers_bools_and_passed_leaves_are_the_same_as_of_an_undonated_program) {
+  for (unsigned seed = 0; seed < (is_xla() ? 6u : 40u); ++seed) {
+    const auto f = [&](std::vector<Tensor> in) { return exact_program(seed, in); };
+    const auto plain = jit(f, lenient("plain")), donated = jit(f, lenient("donated"));
+    std::vector<Tensor> leaves, mine;
+    for (int i = 0; i < 3; ++i) {
+      leaves.push_back(on_device(reshape(iota({400}, {.type = s32}) * (i + 2) - 300, {20, 20})));
+      mine.push_back(on_device(leaves.back()));
+    }
+    const std::vector<Tensor> expected = plain(leaves), got = donated(donatable(mine));
+    for (std::size_t o = 0; o < expected.size(); ++o)
+      ASSERT_EQ(got[o].to_flat_list<int>(), expected[o].to_flat_list<int>())
+          << "program " << seed << ", output " << o;
+  }
+}
+
+RULE_TEST(R19, floats_are_near_those_of_an_undonated_program) {
+  std::mt19937 random(3);
+  for (int number = 0; number < (is_xla() ? 2 : 20); ++number) {
+    const Program program = Program::draw(random);
+    const auto f = [&](std::vector<Tensor> in) { return program.run(in); };
+    const auto plain = jit(f, lenient("plain")), donated = jit(f, lenient("donated"));
+    std::vector<Tensor> leaves, mine;
+    for (int i = 0; i < program.leaves; ++i) {
+      leaves.push_back(on_device(sin(reshape(iota({400}, {.type = f32}) * 0.3f + i, {20, 20}))));
+      mine.push_back(on_device(leaves.back()));
+    }
+    const auto expected = values_of(plain(leaves)), got = values_of(donated(donatable(mine)));
+    for (std::size_t o = 0; o < expected.size(); ++o)
+      for (std::size_t k = 0; k < expected[o].size(); ++k) {
+        const float bound = is_xla() ? 1e-4f * (1 + std::abs(expected[o][k])) : 0;
+        ASSERT_LE(std::abs(got[o][k] - expected[o][k]), bound) << "program " << number;
+      }
   }
 }
 

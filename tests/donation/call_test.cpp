@@ -1,4 +1,5 @@
 // R5 to R8: marks at compile time and at calls, and what a consumed buffer is.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -75,57 +76,140 @@ RULE_TEST(R7, printing_a_consumed_tensor_does_not_throw) {
   EXPECT_HAS(text, "consumed by donation");
 }
 
-RULE_TEST(R7, of_two_threads_that_donate_one_buffer_exactly_one_runs) {
-  const auto f = jit([](Tensor x) { return x + 1; }, options());
-  f(donatable(vector_of(256)));
-  const int rounds = is_xla() ? 1000 : 5000;
+constexpr int kRaces = 10000;
+
+/// Two threads that meet before each of many rounds and then do their part of it at once.
+template <class First, class Second>
+void race(int rounds, First first, Second second) {
+  std::atomic<int> arrived{0};
+  const auto meet = [&](int round) {
+    arrived.fetch_add(1);
+    for (int spins = 0; arrived.load() < 2 * (round + 1); ++spins)
+      if (spins > 200) std::this_thread::yield();
+  };
+  std::thread other([&] {
+    for (int round = 0; round < rounds; ++round) {
+      meet(round);
+      second(round);
+    }
+  });
   for (int round = 0; round < rounds; ++round) {
-    const Tensor x = vector_of(256);
-    std::atomic<int> ran{0}, refused{0}, others{0};
-    const auto donor = [&] {
-      try {
-        const Tensor y = f(donatable(x));
-        if (y.to_flat_list<float>()[255] == 256) ++ran;
-      } catch (const DonatedError&) {
-        ++refused;
-      } catch (const std::exception&) {
-        ++others;
-      }
+    meet(round);
+    first(round);
+  }
+  other.join();
+}
+
+RULE_TEST(R7, of_two_threads_that_donate_one_buffer_exactly_one_runs) {
+  // Each donor also brings a buffer of its own, once before and once after the shared one.
+  const auto f = jit([](Pair p) { return Pair{p.a + 1, p.b + 2}; }, options());
+  const auto make = jit([](Tensor x) { return x + 0; }, options("make"));
+  const Tensor zeros = on_device(full({64}, 0.f));
+  struct Round {
+    Tensor shared, own[2];
+    bool ran[2] = {}, others = false;
+  };
+  constexpr int kBatch = 500;
+  for (int batch = 0; batch < kRaces / kBatch; ++batch) {
+    std::vector<Round> rounds(kBatch);
+    for (Round& r : rounds) r = {make(zeros), {make(zeros), make(zeros)}};
+    const auto donor = [&](int who) {
+      return [&, who](int round) {
+        Round& r = rounds[static_cast<std::size_t>(round)];
+        const bool shared_first = (round + who) % 2 == 0;
+        try {
+          const Pair result = shared_first ? f(donatable(Pair{r.shared, r.own[who]}))
+                                           : f(donatable(Pair{r.own[who], r.shared}));
+          r.ran[who] = result.a.to_flat_list<float>()[63] == 1 &&
+                       result.b.to_flat_list<float>()[63] == 2;
+        } catch (const DonatedError&) {
+        } catch (const std::exception&) {
+          r.others = true;
+        }
+      };
     };
-    std::thread second(donor);
-    donor();
-    second.join();
-    ASSERT_EQ(ran, 1) << "round " << round;
-    ASSERT_EQ(refused, 1);
-    ASSERT_EQ(others, 0);
+    race(kBatch, donor(0), donor(1));
+    for (const Round& r : rounds) {
+      ASSERT_NE(r.ran[0], r.ran[1]) << "exactly one runs";
+      ASSERT_FALSE(r.others);
+      ASSERT_TRUE(r.shared.is_consumed());
+      const int loser = r.ran[0] ? 1 : 0;
+      ASSERT_TRUE(r.own[1 - loser].is_consumed());
+      ASSERT_FALSE(r.own[loser].is_consumed()) << "the loser has consumed nothing";
+      ASSERT_EQ(r.own[loser].to_flat_list<float>()[63], 0);
+    }
   }
 }
 
 RULE_TEST(R7, a_concurrent_reader_gets_the_old_value_or_an_error_and_never_garbage) {
   const auto f = jit([](Tensor x) { return x + 1; }, options());
   const auto g = jit([](Tensor x) { return x * 2; }, options("reader"));
-  f(donatable(vector_of(256)));
-  g(vector_of(256));
-  const int rounds = is_xla() ? 1000 : 5000;
-  for (int round = 0; round < rounds; ++round) {
-    const Tensor x = vector_of(256);
-    std::atomic<bool> garbage{false};
-    std::thread reader([&] {
-      try {
-        const std::vector<float> values =
-            round % 2 ? x.to_flat_list<float>() : g(x).to_flat_list<float>();
-        for (int i = 0; i < 256; ++i)
-          if (values[i] != static_cast<float>(round % 2 ? i : 2 * i)) garbage = true;
-      } catch (const DonatedError&) {
-      }
-    });
-    try {
-      f(donatable(x));
-    } catch (const ArgumentError& error) {
-      EXPECT_HAS(error.what(), "cannot be donated");  // the reader holds it
+  const auto make = jit([](Tensor x) { return x + 0; }, options("make"));
+  const Tensor values = vector_of(64);
+  constexpr int kBatch = 500;
+  int read = 0, donated = 0;
+  for (int batch = 0; batch < kRaces / kBatch; ++batch) {
+    std::vector<Tensor> tensors(kBatch);
+    for (Tensor& t : tensors) t = make(values);
+    std::vector<int> garbage(kBatch), other(kBatch);
+    race(
+        kBatch,
+        [&](int round) {
+          const auto at = static_cast<std::size_t>(round);
+          try {
+            f(donatable(tensors[at]));
+            ++donated;
+          } catch (const ArgumentError& error) {  // the reader holds it
+            other[at] += std::string(error.what()).find("cannot be donated") == std::string::npos ||
+                         tensors[at].is_consumed();
+          }
+        },
+        [&](int round) {
+          const auto at = static_cast<std::size_t>(round);
+          const int factor = round % 2 ? 1 : 2;
+          try {
+            const std::vector<float> seen = factor == 1
+                                                ? tensors[at].to_flat_list<float>()
+                                                : g(tensors[at]).to_flat_list<float>();
+            for (int i = 0; i < 64; ++i)
+              garbage[at] += seen[static_cast<std::size_t>(i)] != static_cast<float>(factor * i);
+            ++read;
+          } catch (const DonatedError&) {
+          } catch (const std::exception&) {
+            ++other[at];
+          }
+        });
+    for (int i = 0; i < kBatch; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      ASSERT_EQ(garbage[at], 0) << "round " << i;
+      ASSERT_EQ(other[at], 0) << "round " << i;
     }
-    reader.join();
-    ASSERT_FALSE(garbage) << "round " << round;
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(donated, 0);
+}
+
+RULE_TEST(R7, work_queued_on_a_buffer_ends_before_it_is_overwritten) {
+  const auto slow = jit(
+      [](Tensor x) {
+        Tensor m = x;
+        for (int i = 0; i < 6; ++i) m = dot(m, m) * (1.f / 256);
+        return m + x;
+      },
+      options("slow"));
+  const auto overwrite = jit([](Tensor x) { return x * 0 - 7; }, options("overwrite"));
+  const auto make = [&] { return on_device(full({256, 256}, 1.f)); };
+  slow(make());
+  overwrite(donatable(make()));
+  for (int round = 0; round < 10; ++round) {
+    const Tensor x = make();
+    const void* const memory = memory_of(x);
+    const Tensor read = slow(x);
+    const Tensor written = overwrite(donatable(x));
+    EXPECT_EQ(memory_of(written), memory);
+    const std::vector<float> seen = read.to_flat_list<float>();
+    ASSERT_EQ(std::count(seen.begin(), seen.end(), 2.f), 256 * 256) << "round " << round;
+    EXPECT_EQ(written.to_flat_list<float>()[0], -7);
   }
 }
 

@@ -46,6 +46,14 @@ RULE_TEST(R1, a_copied_handle_keeps_the_mark_and_clones_and_views_have_none) {
   EXPECT_FALSE(is_donatable(marked + 1));
 }
 
+RULE_TEST(R1, results_and_transfers_have_no_mark) {
+  const Tensor marked = donatable(vector_of(4));
+  const auto f = jit([](Tensor x) { return x; }, options());
+  EXPECT_FALSE(is_donatable(f(marked)));
+  EXPECT_FALSE(is_donatable(on_device(donatable(iota({4}, {.type = f32})))));
+  EXPECT_TRUE(marked.is_consumed());
+}
+
 RULE_TEST(R2, a_template_keeps_the_mark_and_printing_shows_it) {
   const Tensor marked = donatable(vector_of(3));
   const Tensor shape = to_template(marked);
@@ -88,6 +96,24 @@ RULE_TEST(R3, parameters_of_an_inner_jit_and_of_grad_are_plain) {
   EXPECT_FALSE(inner_mark);
   EXPECT_FALSE(grad_mark);
   EXPECT_EQ(r.to_flat_list<float>(), (std::vector<float>{0, 4, 8, 12}));
+}
+
+RULE_TEST(R3, containers_carry_the_marks_of_their_leaves_into_the_trace) {
+  std::vector<bool> seen;
+  const auto f = jit(
+      [&](Pair p) {
+        seen = {is_donatable(p.a), is_donatable(p.b), is_donatable(p)};
+        const Tensor kept = p.a;  // another handle of the parameter
+        seen.push_back(is_donatable(kept));
+        return Pair{p.a + p.b, p.b};
+      },
+      options());
+  Pair p{vector_of(4), vector_of(4)};
+  p.a = donatable(p.a);
+  f(p);
+  EXPECT_EQ(seen, (std::vector<bool>{true, false, false, true}));
+  EXPECT_TRUE(p.a.is_consumed());
+  EXPECT_FALSE(p.b.is_consumed());
 }
 
 RULE_TEST(R3, eager_operations_and_reads_ignore_the_mark) {
@@ -158,6 +184,52 @@ RULE_TEST(R12, a_moved_argument_with_another_handle_is_left_alone) {
   EXPECT_EQ(y.to_flat_list<float>()[7], 8);
   EXPECT_EQ(f.last_call().protected_, 1u);
   EXPECT_EQ(f.cache().entries, entries) << "moving is not part of the key";
+}
+
+RULE_TEST(R12, of_a_moved_container_only_leaves_that_nobody_else_holds_are_donated) {
+  JitOptions o = options();
+  o.donate_moved = true;
+  const auto f = jit([](Pair s) { return Pair{s.a + 1, s.b * 2}; }, o);
+  f(Pair{vector_of(64), vector_of(64)});
+  Pair s{vector_of(64), vector_of(64, 1)};
+  const Tensor kept = s.b;
+  const Pair r = f(std::move(s));
+  EXPECT_FALSE(kept.is_consumed());
+  EXPECT_EQ(kept.to_flat_list<float>()[63], 64);
+  EXPECT_EQ(r.a.to_flat_list<float>()[63], 64);
+  EXPECT_EQ(r.b.to_flat_list<float>()[63], 128);
+  EXPECT_EQ(f.last_call().protected_, 1u);
+  EXPECT_EQ(f.cache().entries, 1u) << "one executable for all";
+}
+
+RULE_TEST(R12, a_moved_leaf_that_no_result_can_take_is_freed_as_under_lenient) {
+  JitOptions o = options();
+  o.donate_moved = true;
+  const auto f = jit([](Tensor x) { return sum(x); }, o);
+  Tensor x = vector_of(64);
+  EXPECT_EQ(f(std::move(x)).to_number<float>(), 2016);
+  EXPECT_EQ(f.last_call().freed, 1u);
+  const Tensor y = vector_of(64);
+  EXPECT_EQ(f(y).to_number<float>(), 2016);
+  EXPECT_EQ(f.last_call().freed, 0u);
+  EXPECT_EQ(y.to_flat_list<float>()[63], 63);
+}
+
+RULE_TEST(R12, a_moved_leaf_whose_memory_is_lent_or_shared_is_left_alone) {
+  JitOptions o = options();
+  o.donate_moved = true;
+  const auto f = jit([](Tensor x) { return x + 1; }, o);
+  Tensor held = vector_of(4);
+  const auto span = held.host<float>();
+  EXPECT_EQ(f(std::move(held)).to_flat_list<float>()[3], 4);
+  EXPECT_EQ(span[3], 3);
+  Tensor x = iota({4}, {.type = f32});
+  const Tensor view = reshape(x, {2, 2});
+  EXPECT_EQ(f(std::move(x)).to_flat_list<float>()[3], 4);
+  EXPECT_EQ(view.to_flat_list<float>()[3], 3);
+  alignas(64) float borrowed[4] = {0, 1, 2, 3};
+  EXPECT_EQ(f(from_pointer(borrowed, f32, {4})).to_flat_list<float>()[3], 4);
+  EXPECT_EQ(borrowed[3], 3);
 }
 
 }  // namespace nx::test
