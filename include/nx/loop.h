@@ -171,6 +171,7 @@ class NX_API Loop {
   std::vector<std::pair<std::string, MetricFunction>> metrics_;
   std::vector<Attached> handlers_;
   Source validation_;
+  std::shared_ptr<const Loop> validator_;  // kept, since it is compiled
   StepState last_;
   std::shared_ptr<const Jitted<StepFunction>> jitted_;
   std::string jitted_for_;
@@ -183,7 +184,8 @@ NX_API Loop trainer(const nn::Model& model, const std::string& loss, const optim
 NX_API Loop trainer(const nn::Model& model, LossFunction loss, const optim::Update& optimizer);
 /// A loop that only measures: never changes or donates the state (R27).
 NX_API Loop evaluator(const nn::Model& model);
-/// The metrics of `model` with this state over the data.
+/// The metrics of `model` with this state over the data. Compiles at each call: keep an evaluator()
+/// to measure often.
 NX_API std::map<std::string, double> evaluate(
     const nn::Model& model, const nn::ModelState& state, const Source& data,
     const std::vector<std::pair<std::string, MetricFunction>>& metrics,

@@ -53,6 +53,7 @@ Loop& Loop::metric(const std::string& name, MetricFunction function) {
   if (!function) throw ArgumentError("metric", "the function of `" + name + "` is empty");
   metrics_.emplace_back(name, std::move(function));
   jitted_ = nullptr;  // the step measures it
+  validator_ = nullptr;
   return *this;
 }
 

@@ -1,3 +1,4 @@
+// One run: epochs, batches, calls of the jitted step, events, validation.
 #include "train/run.h"
 
 #include <algorithm>
@@ -118,15 +119,15 @@ Loop::Run::Batches Loop::Run::read(const Reader& reader) {
 void Loop::Run::validate() {
   if (!loop.validation_) return;
   const Stopwatch watch;
-  if (!validator_) {
-    validator_.emplace(Parts{loop.parts_.model, loop.parts_.loss, {}, false});
-    validator_->metrics_ = loop.metrics_;
-  }
   RunOptions with;
   with.compiler = options.compiler;
+  Loop validator = loop.validator_ ? *loop.validator_
+                                   : Loop(Parts{loop.parts_.model, loop.parts_.loss, {}, false});
+  validator.metrics_ = loop.metrics_;
+  validator.compile_for(with);  // once, unless the compiler is another
+  loop.validator_ = std::make_shared<const Loop>(validator);
   const StepState from{state.model_state, {}, {}, {}, {}};
-  const StepState measured = validator_->run(loop.validation_, from, with);
-  validator_->last_ = StepState();
+  const StepState measured = validator.run(loop.validation_, from, with);
   for (const auto& [name, value] : measured.metrics) state.metrics["validation_" + name] = value;
   log_.line("epoch {}: validation in {:.3f} ms", epoch_, watch.ms());
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <string>
 
 #include "nx/loop.h"
 #include "train/debug.h"
@@ -37,7 +37,6 @@ struct Loop::Run {
   double steps_per_second_ = 0;
   std::chrono::steady_clock::time_point begin_;
   std::string first_[2];           // strict: types and shapes of the first batch
-  std::optional<Loop> validator_;  // kept from epoch to epoch: it compiles once
 };
 
 }  // namespace nx::train

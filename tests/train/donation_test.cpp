@@ -147,10 +147,9 @@ RULE_TEST(R25, a_restored_state_has_the_peak_of_a_fresh_one) {
   const auto growth = [&](train::StepState from) {
     auto again = small_loop();
     const auto source = data(2);
-    from = again.run(source, std::move(from), donated());  // compiles, and puts it on the device
     const auto before = static_cast<std::int64_t>(stats().live);
     reset_peak();
-    from = again.run(source, std::move(from), donated());
+    wait(again.run(source, std::move(from), donated()));
     return static_cast<std::int64_t>(stats().peak) - before;
   };
   const auto fresh = growth(small_loop().init(3)), restored = growth(small_loop().restore(path));

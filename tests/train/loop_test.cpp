@@ -1,6 +1,8 @@
 // The loop: events in order, filters, metrics, validation, early stop, and its options.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "donation/rule.h"
 #include "train/small.h"
 
@@ -98,6 +100,37 @@ TEST(Loop, MeasuresAMetricThatIsAddedAfterARun) {
   (void)loop.run(data);
   loop.metric("two", [](const Tensor&, const Tensor& p) { return mean(p * 0.0f + 2); });
   EXPECT_EQ(loop.run(data).metrics.at("two").to_number<float>(), 2.f);
+}
+
+// -- progress ---------------------------------------------------------------------------------
+
+std::vector<std::string> logged(train::Loop& loop) {
+  testing::internal::CaptureStderr();
+  (void)loop.run(train::source(batches(5)), {.epochs = 2});
+  std::istringstream text(testing::internal::GetCapturedStderr());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Loop, LogsEveryNIterationsAndTheEndOfAnEpoch) {
+  auto loop = small_loop();
+  loop.metric("accuracy", nn::accuracy).log(3);
+  const auto lines = logged(loop);
+  ASSERT_EQ(lines.size(), 6u);  // batches 1, 4, 7 and 10 of the run, and two ends
+  EXPECT_HAS(lines[0], "epoch 1/2  batch 1  ");
+  EXPECT_HAS(lines[1], "epoch 1/2  batch 4  ");
+  EXPECT_HAS(lines[2], "epoch 1/2  batch 5  ");
+  EXPECT_HAS(lines[5], "epoch 2/2  batch 5  ");
+  for (const char* part : {" steps/s  ", "  accuracy 0.", "  loss "}) EXPECT_HAS(lines[5], part);
+}
+
+TEST(Loop, LogsOnlyTheEndOfAnEpochWhenAsked) {
+  auto loop = small_loop();
+  loop.log(0).validate(train::source(batches(1)));
+  const auto lines = logged(loop);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_HAS(lines[1], "validation_loss ");
 }
 
 // -- validation -------------------------------------------------------------------------------
