@@ -75,8 +75,8 @@ struct Part {
   std::size_t scratch = 0;
 };
 
-/// What a thread should have to do at least, in multiplications: about 2 us.
-constexpr double kLeastWork = 2e5;
+/// What a thread should have to do at least, in multiplications: about 1 us.
+constexpr double kLeastWork = 1.2e5;
 /// Runs of k shorter than this gain nothing.
 constexpr std::int64_t kLeastRun = 384;
 constexpr std::int64_t kMostRuns = 8;

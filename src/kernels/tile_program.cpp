@@ -113,9 +113,21 @@ void TileProgram::run_units_in(const Call& call, std::int64_t begin, std::int64_
         at[m.place] =
             (m.output ? static_cast<std::byte*>(call.out[m.slot]) : bytes_of(call.in[m.slot])) +
             (positions[static_cast<int>(m.extent)] + m.offset) * m.element;
+      if (is_flat_) prefetch_after(tile, at);
       run_tile(call, tile, at);
     }
     if (has_partials_) end_unit(call, unit);
+  }
+}
+
+/// The next tile's operands, on their way while this tile is computed.
+void TileProgram::prefetch_after(const Tile& tile, std::byte* const* at) const noexcept {
+  const std::int64_t next = std::min(tile.count, columns_ - tile.column - tile.count);
+  for (const Moving& m : moving_) {
+    if (m.output || m.extent != Extent::kFull) continue;
+    const std::byte* const from = at[m.place] + tile.count * m.element;
+    for (std::int64_t byte = 0; byte < next * m.element; byte += 64)
+      __builtin_prefetch(from + byte);
   }
 }
 

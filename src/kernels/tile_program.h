@@ -137,6 +137,7 @@ class TileProgram {
   Tile tile_at(std::int64_t unit, std::int64_t index) const noexcept;
   std::int64_t tiles_of_unit(std::int64_t unit) const noexcept;
   void run_tile(const Call& call, const Tile& tile, std::byte** at) const noexcept;
+  void prefetch_after(const Tile& tile, std::byte* const* at) const noexcept;
   void run_prologue(const Call& call, std::byte** at) const noexcept;
   void begin_unit(const Call& call, std::int64_t unit) const noexcept;
   void end_unit(const Call& call, std::int64_t unit) const noexcept;
@@ -164,6 +165,7 @@ class TileProgram {
   std::size_t scratch_bytes_ = 0;
   double cost_us_ = 0;
   std::uint32_t places_ = 0;
+  bool is_flat_ = false;       // one row, no reductions: tiles follow one another
   bool has_partials_ = false;  // some reduction outlives its tile
   std::vector<Preset> presets_;
   std::vector<Op> body_;

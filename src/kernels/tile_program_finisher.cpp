@@ -99,12 +99,17 @@ void TileProgramFinisher::find_uses() {
 }
 
 void TileProgramFinisher::choose_tile(std::int64_t tile) {
+  p_.is_flat_ = is_flat_;
   p_.rows_ = is_flat_ ? 1 : b_.rows_;
   p_.columns_ = is_flat_ ? b_.rows_ * b_.columns_ : b_.columns_;
   p_.tile_columns_ = std::min(p_.columns_, tile);
   p_.tile_rows_ = 1;
-  if (p_.columns_ > 0 && p_.columns_ <= tile)
-    p_.tile_rows_ = std::max<std::int64_t>(1, std::min(p_.rows_, tile / p_.columns_));
+  if (p_.columns_ > 0 && p_.columns_ <= tile) {
+    // As many rows as fit, and all tiles about alike.
+    const std::int64_t most = std::max<std::int64_t>(1, tile / p_.columns_);
+    const std::int64_t tiles = std::max<std::int64_t>(1, (p_.rows_ + most - 1) / most);
+    p_.tile_rows_ = std::max<std::int64_t>(1, (p_.rows_ + tiles - 1) / tiles);
+  }
   if (p_.columns_ == 0) p_.tile_columns_ = 1;
   p_.tiles_per_row_ = (p_.columns_ + p_.tile_columns_ - 1) / p_.tile_columns_;
   p_.tiles_ = (p_.rows_ + p_.tile_rows_ - 1) / p_.tile_rows_ * p_.tiles_per_row_;
@@ -129,9 +134,10 @@ void TileProgramFinisher::choose_units() {
     p_.units_ = p_.tiles_per_row_;
   } else {
     if (columns && p_.tiles_ > 0) {
-      const std::int64_t tile = p_.tile_rows_ * p_.columns_;
-      p_.tiles_per_unit_ = std::max((kColumnChunkElements + tile - 1) / tile,
-                                    (p_.tiles_ + kMaxColumnChunks - 1) / kMaxColumnChunks);
+      // Each unit has a partial result: a few of them, and more than one for more than one thread.
+      const std::int64_t units = std::clamp<std::int64_t>(
+          p_.rows_ * p_.columns_ / kColumnChunkElements, 2, kMaxColumnChunks);
+      p_.tiles_per_unit_ = (p_.tiles_ + units - 1) / units;
     }
     p_.units_ = (p_.tiles_ + p_.tiles_per_unit_ - 1) / p_.tiles_per_unit_;
   }
@@ -364,11 +370,12 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
   p_.has_partials_ = outlives;
   add_scratch();
   double per_element = 0;
-  for (const Builder::Node& node : b_.nodes_)
-    per_element +=
-        node.extent == Extent::kFull || is_final(node.kind) || node.kind == Kind::kReduceRow
-            ? node.cost_ns + (node.store >= 0 ? 0.1f : 0.0f)
-            : 0.0f;
+  for (const Builder::Node& node : b_.nodes_) {
+    if (node.extent == Extent::kFull || is_final(node.kind) || node.kind == Kind::kReduceRow)
+      per_element += node.cost_ns + (node.store >= 0 ? 0.1 : 0.0);
+    if (node.kind == Kind::kReduceRow)
+      per_element += kRowCostNs / static_cast<double>(std::max<std::int64_t>(p_.columns_, 1));
+  }
   p_.cost_us_ =
       per_element * static_cast<double>(p_.rows_) * static_cast<double>(p_.columns_) / 1e3;
   return std::move(p_);

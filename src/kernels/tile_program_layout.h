@@ -22,5 +22,7 @@ inline constexpr std::size_t kMaxOperands = 16;  // of one operation
 inline constexpr std::size_t kFirstCacheShare = 24 * 1024;
 inline constexpr std::int64_t kSmallestTile = 256;
 inline constexpr int kMaxTeamOfLargePrograms = 16;
+/// What reducing one more row costs, however short it is.
+inline constexpr double kRowCostNs = 5;
 
 }  // namespace nx::kernels
