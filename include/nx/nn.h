@@ -86,6 +86,8 @@ NX_API Model activation(const Model& x, const std::string& activation,
 
 struct DropoutOptions {
   double rate = 0.5;
+  /// Of the layer's key; without one the key comes of the model's seed and the layer's name.
+  std::optional<std::int64_t> seed = {};
   std::string name = {};
 };
 /// In training each element is 0 with probability `rate`, the others are scaled by 1 / (1 - rate);

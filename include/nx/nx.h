@@ -23,6 +23,7 @@
 #include "nx/inline_vector.h"
 #include "nx/inspect.h"
 #include "nx/jit.h"
+#include "nx/layers.h"
 #include "nx/literal.h"
 #include "nx/loop.h"
 #include "nx/losses.h"

@@ -4,8 +4,8 @@
 namespace nx::nn {
 
 std::span<const ops::Family* const> families() {
-  static constexpr const ops::Family* kFamilies[] = {&kActivationsFamily, &kInitializersFamily,
-                                                     &kLossesFamily, &kMetricsFamily};
+  static constexpr const ops::Family* kFamilies[] = {
+      &kActivationsFamily, &kInitializersFamily, &kLayersFamily, &kLossesFamily, &kMetricsFamily};
   return kFamilies;
 }
 

@@ -9,6 +9,7 @@ namespace nx::nn {
 
 extern const ops::Family kActivationsFamily;
 extern const ops::Family kInitializersFamily;
+extern const ops::Family kLayersFamily;
 extern const ops::Family kLossesFamily;
 extern const ops::Family kMetricsFamily;
 

@@ -27,6 +27,7 @@ struct Options {
   std::string text;              // activation
   std::int64_t units = 0;
   double rate = 0;
+  std::optional<std::int64_t> seed;  // of dropout
   bool use_bias = true;
   Initializer kernel_initializer, bias_initializer;
   Shape shape;                   // of an input

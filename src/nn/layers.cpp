@@ -3,6 +3,7 @@
 
 #include "nn/layer.h"
 #include "nx/activations.h"
+#include "nx/layers.h"
 #include "nx/ops.h"
 
 namespace nx::nn {
@@ -50,8 +51,9 @@ Specs dense_parameters(const Layer& layer, const Shapes& in) {
 }
 
 Tensor dense_forward(const Layer& layer, const Inputs& in, Forward& context) {
-  Tensor y = dot(in[0], context.parameters->at("kernel").tensor);
-  if (layer.options.use_bias) y = y + context.parameters->at("bias").tensor;
+  const auto bias =
+      layer.options.use_bias ? std::optional(context.parameters->at("bias").tensor) : std::nullopt;
+  const Tensor y = layers::dense(in[0], context.parameters->at("kernel"), bias);
   return layer.options.text.empty() ? y : activate(layer.options.text, y);
 }
 
@@ -66,26 +68,24 @@ const LayerRow kDense{"dense",
 
 // -- activation -------------------------------------------------------------------------------
 
-const LayerRow kActivation{"activation", same_shape, no_parameters, nullptr,
-                           [](const Layer& l, const Inputs& in, Forward&) {
-                             return activate(l.options.text, in[0]);
-                           }};
+const LayerRow kActivation{
+    "activation", same_shape, no_parameters, nullptr,
+    [](const Layer& l, const Inputs& in, Forward&) { return activate(l.options.text, in[0]); }};
 
 // -- dropout ----------------------------------------------------------------------------------
 
-Tree dropout_state(const Layer&, const Tensor& key) {
+Tree dropout_state(const Layer& layer, const Tensor& key) {
   Tree state;
-  state["key"] = key;
+  state["key"] = layer.options.seed ? random::key(*layer.options.seed) : key;
   return state;
 }
 
 Tensor dropout_forward(const Layer& layer, const Inputs& in, Forward& context) {
   const double rate = layer.options.rate;
   if (context.mode == Mode::kInference || rate == 0) return in[0];
-  const auto [u, next] =
-      random::uniform(context.state->at("key").tensor, {.shape = in[0].shape(), .type = in[0].type()});
+  const auto [output, next] = layers::dropout(in[0], context.state->at("key"), {.rate = rate});
   (*context.state)["key"] = next;
-  return select(u < rate, 0, in[0] / (1 - rate));
+  return output;
 }
 
 const LayerRow kDropout{"dropout", same_shape, no_parameters, dropout_state, dropout_forward};
@@ -100,11 +100,9 @@ Shape flat_shape(const Layer& layer, const Shapes& in) {
   return {in[0][0], rest};
 }
 
-const LayerRow kFlatten{"flatten", flat_shape, no_parameters, nullptr,
-                        [](const Layer&, const Inputs& in, Forward&) {
-                          const std::int64_t rows = in[0].shape()[0];
-                          return reshape(in[0], {rows, rows == 0 ? 0 : in[0].size() / rows});
-                        }};
+const LayerRow kFlatten{
+    "flatten", flat_shape, no_parameters, nullptr,
+    [](const Layer&, const Inputs& in, Forward&) { return layers::flatten(in[0]); }};
 
 }  // namespace
 
@@ -138,6 +136,7 @@ Model dropout(const Model& x, const DropoutOptions& o) {
     throw ArgumentError("dropout", "expected a rate in [0, 1), got " + std::to_string(o.rate));
   Options options;
   options.rate = o.rate;
+  options.seed = o.seed;
   return make(kDropout, x, o.name, std::move(options));
 }
 

@@ -40,7 +40,7 @@ void Differences::apply(Case& c) const {
   }
   apply_type_rules(c);
   apply_value_rules(c);
-  if (!c.error) apply_nn_differences(c);
+  apply_nn_differences(c);
 }
 
 }  // namespace nx::conformance

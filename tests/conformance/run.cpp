@@ -79,7 +79,7 @@ const ops::FunctionRow* find_function_named(std::string_view name) {
 
 Adapter find_adapter(std::string_view fn) {
   for (const auto& table : {kGradAdapters, kJitAdapters, kDonationAdapters, kNnAdapters,
-                            kOptimAdapters})
+                            kOptimAdapters, kModelAdapters, kTrainAdapters, kLoopAdapters})
     for (const auto& row : table)
       if (row.fn == fn || (row.fn.back() == ':' && fn.starts_with(row.fn))) return row.run;
   return nullptr;

@@ -46,7 +46,8 @@ struct AdapterRow {
 /// The adapter for a name, or null. One table a file.
 Adapter find_adapter(std::string_view fn);
 extern const std::span<const AdapterRow> kGradAdapters, kJitAdapters, kDonationAdapters,
-    kNnAdapters, kOptimAdapters;
+    kNnAdapters, kOptimAdapters, kModelAdapters, kTrainAdapters,
+    kLoopAdapters;
 
 struct Verdict {
   enum class Kind { passed, failed, skipped } kind = Kind::passed;
