@@ -18,11 +18,11 @@ using ops::t;
 using ops::Value;
 
 constexpr FunctionRow layer(const char* name, const char* doc, ops::ErasedCall call,
-                            Examples (*examples)()) {
+                            Examples (*examples)(), Accepts accepts = Accepts::kReal) {
   return {.name = std::string_view(name),
           .module = std::string_view("Axon.Layers"),
           .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
+          .accepts = accepts,
           .names = NamesRule::kSpecial,
           .accuracy = Accuracy{8},
           .examples = examples,
@@ -88,7 +88,8 @@ const FunctionRow kFunctions[] = {
                    Value::Map{{"output", f({{8, 0, -6, 0, -4, 0}, {0, 0, 0, 0, -2.5, -5}})},
                               {"state",
                                Value::Map{{"key", t({2465931498, 3679230171}, {.type = u32})}}}}}};
-        }),
+        },
+        Accepts::kSpecial),  // the next key has no vectorised axes
 };
 
 }  // namespace
