@@ -83,8 +83,10 @@ struct NX_API DonationReport {
 /// The dynamic part: what one call, or all of them, did. `aliased` leaves gave their memory to a
 /// result (proven by comparing addresses), `freed` ones had no partner, `copied` ones shared their
 /// memory with a tensor that stays alive, `protected_` ones were left alone by policy.
-struct CallCounters {
+struct NX_API CallCounters {
   std::uint64_t calls = 0, aliased = 0, freed = 0, copied = 0, protected_ = 0;
+  /// The counters as a table of one row.
+  std::string to_string() const;
 };
 
 }  // namespace nx

@@ -84,4 +84,10 @@ std::string DonationReport::to_string() const {
                             saved_bytes());
 }
 
+std::string CallCounters::to_string() const {
+  constexpr const char* kRow = "{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n";
+  return fmt::format(kRow, "calls", "aliased", "freed", "copied", "protected") +
+         fmt::format(kRow, calls, aliased, freed, copied, protected_);
+}
+
 }  // namespace nx

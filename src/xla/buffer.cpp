@@ -193,13 +193,15 @@ void* Buffer::device_pointer() const {
   return args.device_memory_ptr;
 }
 
-void Buffer::wait() const {
+PJRT_Event* Buffer::ready_event() const {
   client_->check_process(kBuffer);
   auto args = make_args<PJRT_Buffer_ReadyEvent_Args>();
   args.buffer = handle_;
   check(client_->api(), client_->api().PJRT_Buffer_ReadyEvent(&args), kBuffer);
-  Event(client_->api(), args.event).wait(kBuffer);
+  return args.event;
 }
+
+void Buffer::wait() const { Event(client_->api(), ready_event()).wait(kBuffer); }
 
 bool Buffer::is_lost() const noexcept {
   try {

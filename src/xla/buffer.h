@@ -13,6 +13,7 @@
 #include "xla/client.h"
 
 struct PJRT_Buffer;
+struct PJRT_Event;
 
 namespace nx::xla {
 
@@ -59,6 +60,8 @@ class Buffer {
   /// The device's address of the first byte; for comparing, and on the CPU for reading. Throws
   /// BackendError for a deleted buffer. Equal addresses of live buffers mean the same memory.
   void* device_pointer() const;
+  /// The event of the value's being there, which may outlive the buffer; the caller destroys it.
+  PJRT_Event* ready_event() const;
   /// Returns when the value is there. Reports the error of the computation that made it.
   void wait() const;
   /// True when the computation that was to make the value has failed; waits for it. False where

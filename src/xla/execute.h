@@ -8,8 +8,6 @@
 #include "xla/buffer.h"
 #include "xla/compile.h"
 
-struct PJRT_Event;
-
 namespace nx::xla {
 
 enum class Completion : std::uint8_t {
@@ -23,8 +21,6 @@ struct RunOptions {
   /// Inputs that this run must leave alone though the program aliases them: it copies instead.
   std::span<const std::int64_t> protected_inputs = {};
   Completion completion = Completion::kAsync;
-  /// Gets the event of the run's end, which the caller destroys; null when the run was waited for.
-  PJRT_Event** ended = nullptr;
 };
 
 /// Queues one run. Inputs whose parameters are aliased, and which are not protected, are deleted.

@@ -1,5 +1,8 @@
 // R21: what the reports say is what happens, and a compiler that breaks it is found out.
+#include <algorithm>
+#include <iterator>
 #include <random>
+#include <sstream>
 
 #include "donation/mutant.h"
 #include "donation/rule.h"
@@ -23,6 +26,36 @@ RULE_TEST(R21, the_report_names_each_leaf_its_partner_and_its_bytes) {
   EXPECT_EQ(report.saved_bytes(), static_cast<std::int64_t>(2 * kBytes));
   EXPECT_EQ(report.aliased_bytes, static_cast<std::int64_t>(2 * kBytes));
   EXPECT_HAS(report.to_string(), "arg0.b");
+}
+
+RULE_TEST(R21, both_reports_are_printable_as_tables) {
+  JitOptions o = lenient();
+  o.donate_moved = true;
+  const auto f = jit([](Pair s, Tensor x) { return Pair{s.a + x, s.b * sum(x)}; }, o);
+  for (int call = 0; call < 3; ++call) {
+    const Tensor kept = vector_of(4);
+    Pair s = donatable(Pair{vector_of(4), vector_of(4)});
+    s.b = kept;  // not marked, and held elsewhere
+    f(std::move(s), vector_of(4));
+  }
+  const auto words = [](const std::string& table) {
+    std::istringstream in(table);
+    return std::vector<std::string>(std::istream_iterator<std::string>(in), {});
+  };
+  const CallCounters last = f.last_call();
+  EXPECT_EQ(words(last.to_string()),
+            (std::vector<std::string>{"calls", "aliased", "freed", "copied", "protected", "1",
+                                      std::to_string(last.aliased), "1",
+                                      std::to_string(last.copied), "1"}));
+  // A plugin may protect all leaves of a call or none.
+  if (!is_xla()) { EXPECT_EQ(last.aliased, 1u); }
+  EXPECT_EQ(last.aliased + last.copied, 2u);
+  EXPECT_EQ(words(f.counters().to_string()).at(5), "3");
+  EXPECT_EQ(f.counters().freed, 3u);
+  const std::vector<std::string> report = words(f.donation_report().to_string());
+  for (const char* word : {"leaf", "partner", "kind", "bytes", "reason", "arg0.a", "arg0.b", "arg1",
+                           "saved"})
+    EXPECT_EQ(std::count(report.begin(), report.end(), word), 1) << word;
 }
 
 /// Where the pointers and the reports of a call differ; empty when they do not.
