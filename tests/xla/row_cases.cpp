@@ -92,6 +92,8 @@ std::vector<RowCase> elementwise_cases(const OpRow& row, DType type) {
   if (counts && type == DType::s2) return {};
   const int arity = arity_of(row, type, count);
   if (arity == 0) return {};
+  // Defined inside (-1, 1) alone: random::normal, which it stands behind, draws nothing else.
+  if (row.is(ops::kErfInvGiles)) return {{&row, {{{type, {count}}, Draw::kInside}}, {}}};
   const Dims dims = arity == 1 ? Dims{count} : Dims{count * count};
   return {{&row, std::vector<Operand>(static_cast<std::size_t>(arity), {{type, dims}}), {}}};
 }
@@ -291,6 +293,7 @@ std::vector<unsigned char> draw_elements(const Operand& operand, std::size_t whi
       case Draw::kBits:
         value = static_cast<double>((i * 2654435761u + which * 40503u) % 4294967296u);
         break;
+      case Draw::kInside: value = (static_cast<double>(i % values) - 9.5) / 16; break;
     }
     const double imaginary = operand.draw == Draw::kNumbers
                                  ? static_cast<double>((i + which) % 3) - 1

@@ -15,6 +15,7 @@ enum class Draw : std::uint8_t {
   kNumbers,  // small whole numbers: sums and products are exact in every order
   kIndices,  // -1, 0, 1 …: some out of range
   kBits,     // words
+  kInside,   // fractions inside (-1, 1)
 };
 
 struct Operand {
