@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "nx/config.h"
@@ -77,5 +78,36 @@ NX_API Tensor randint_split(const Tensor& key, const Operand& min, const Operand
 /// the largest of logits + gumbel is a draw from softmax(logits).
 NX_API std::pair<Tensor, Tensor> gumbel(const Tensor& key, const GumbelOptions& options = {});
 NX_API Tensor gumbel_split(const Tensor& key, const GumbelOptions& options = {});
+
+struct ShuffleOptions {
+  Axis axis = 0;
+  bool independent = false;  ///< Each line along the axis in an order of its own.
+  template <class F>
+  static void fields(F&& f) {
+    f("axis", &ShuffleOptions::axis);
+    f("independent", &ShuffleOptions::independent);
+  }
+};
+/// The slices along an axis in random order, and the next key.
+NX_API std::pair<Tensor, Tensor> shuffle(const Tensor& key, const Operand& x,
+                                         const ShuffleOptions& options = {});
+
+struct ChoiceOptions {
+  std::int64_t samples = 1;
+  std::optional<Axis> axis = {};  ///< Without it single elements, from all of them.
+  bool replace = true;            ///< Whether one may be drawn twice.
+  template <class F>
+  static void fields(F&& f) {
+    f("samples", &ChoiceOptions::samples);
+    f("axis", &ChoiceOptions::axis);
+    f("replace", &ChoiceOptions::replace);
+  }
+};
+/// Random slices along an axis, all equally likely or with probabilities `p` (one for each), and the
+/// next key. Throws ArgumentError for more samples than there are, without replacement.
+NX_API std::pair<Tensor, Tensor> choice(const Tensor& key, const Operand& x,
+                                        const ChoiceOptions& options = {});
+NX_API std::pair<Tensor, Tensor> choice(const Tensor& key, const Operand& x, const Operand& p,
+                                        const ChoiceOptions& options = {});
 
 }  // namespace nx::random

@@ -21,6 +21,8 @@ extern const Family kCreationFamily;
 extern const Family kMovementFamily;
 extern const Family kAssemblyFamily;
 extern const Family kReduceFamily;
+extern const Family kOrderFamily;
+extern const Family kCumulativeFamily;
 extern const Family kStatisticsFamily;
 extern const Family kDiagonalFamily;
 extern const Family kArrangeFamily;

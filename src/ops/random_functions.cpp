@@ -30,6 +30,17 @@ Value call_normal(std::span<const Value> args, const Options& options) {
   return to_value(random::normal(key, mean.get(), deviation.get(), own));
 }
 
+/// (key, x) or (key, x, p).
+Value call_choice(std::span<const Value> args, const Options& options) {
+  expect_arguments(args, 2, 3);
+  const auto key = FromValue<Tensor>::get(args[0]);
+  const BoundOperand x(args[1]);
+  const auto own = options_from<random::ChoiceOptions>(options);
+  if (args.size() == 2) return to_value(random::choice(key, x.get(), own));
+  const BoundOperand p(args[2]);
+  return to_value(random::choice(key, x.get(), p.get(), own));
+}
+
 FunctionRow draw(const char* name, const char* doc, Examples (*examples)(), ErasedCall call) {
   return FunctionRow{.name = std::string_view(name),
                      .module = std::string_view("Nx.Random"),
@@ -114,6 +125,22 @@ const FunctionRow kFunctions[] = {
            return {{{key_of(0, 1701)}, {}, f(-0.5636864900588989)}};
          },
          erase<&random::gumbel_split>),
+    draw("shuffle", "The slices along an axis in random order, and the next key.",
+         +[]() -> Examples {
+           return {{{key_of(0, 42), t({0, 1, 2, 3, 4, 5})}, {},
+                    list(t({3, 0, 2, 1, 5, 4}), key_of(2465931498u, 3679230171u))}};
+         },
+         erase<&random::shuffle>),
+    draw("choice", "Random slices along an axis, and the next key.",
+         +[]() -> Examples {
+           return {{{key_of(0, 2), t({{0, 1}, {2, 3}, {4, 5}})},
+                    {{"samples", 6}, {"replace", "false"}},
+                    list(t({2, 0, 4, 5, 1, 3}), key_of(2859854988u, 796765312u))},
+                   {{key_of(0, 42), t({0, 1, 2, 3}), f({0.1, 0.2, 0.3, 0.4})},
+                    {{"samples", 3}},
+                    list(t({3, 2, 3}), key_of(2465931498u, 3679230171u))}};
+         },
+         call_choice),
 };
 
 const graph::OpRow* const kRows[] = {&kThreefry};

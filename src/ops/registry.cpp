@@ -21,6 +21,8 @@ std::span<const Family* const> families() {
       &kMovementFamily,
       &kAssemblyFamily,
       &kReduceFamily,
+      &kOrderFamily,
+      &kCumulativeFamily,
       &kStatisticsFamily,
       &kDiagonalFamily,
       &kArrangeFamily,
