@@ -126,7 +126,7 @@ std::string status(const std::string& catalogue) {
   return fmt::format(
       "# Status\n\nWritten by `nxpp-status` from the registry of functions and the reference's list "
       "of public functions\n(`tests/conformance/api.jsonl`). Transformations (jit, grad), donation, "
-      "layers, optimizers and the loop are\nnot functions with rows: see `include/nx/`.\n\n{} of {} "
+      "models and the loop are not\nfunctions with rows: see `include/nx/`.\n\n{} of {} "
       "functions have a row.\n\n| module | there | not there |\n|---|---|---|\n{}{}",
       there_count, all, tables, lists);
 }
