@@ -51,7 +51,8 @@ Graph trace_function(JitSlot& slot, const detail::KeyVisitor& key, detail::Trace
   return std::move(graph);
 }
 
-std::vector<Candidate> find_candidates(JitSlot& slot, const Graph& graph, const JitOptions& options) {
+std::vector<Candidate> find_candidates(JitSlot& slot, const Graph& graph,
+                                       const JitOptions& options) {
   std::vector<Candidate> candidates;
   slot.consumes.assign(graph.parameters.size(), Consumes::kNever);
   for (std::uint32_t i = 0; i < graph.parameters.size(); ++i) {

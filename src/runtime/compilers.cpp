@@ -18,7 +18,8 @@ namespace {
 std::unique_ptr<graph::Compiler> make(const std::string& name, const std::string& plugin) {
   if (name == "host") return std::make_unique<host::HostCompiler>();
   if (name == "xla") return xla::make_xla_compiler(plugin);
-  throw ArgumentError("compiler", fmt::format("unknown compiler; expected host or xla, got {}", name));
+  throw ArgumentError("compiler",
+                      fmt::format("unknown compiler; expected host or xla, got {}", name));
 }
 
 std::string resolved(const std::string& name) {

@@ -37,7 +37,8 @@ struct Drain {
   ~Drain() {
     small_cache.closed = true;
     for (std::size_t at = 0; at < kSmallClasses; ++at)
-      while (small_cache.counts[at] > 0) std::free(small_cache.blocks[at][--small_cache.counts[at]]);
+      while (small_cache.counts[at] > 0)
+        std::free(small_cache.blocks[at][--small_cache.counts[at]]);
   }
 };
 void arm_drain() noexcept {

@@ -203,7 +203,8 @@ class Core final : public detail::JitCore {
  private:
   static SlotPtr make_slot(const KeyVisitor& key, std::uint64_t hash) {
     auto slot = std::make_shared<JitSlot>();
-    for (const detail::JitLeaf& leaf : key.leaves) slot->leaves.push_back(LeafKey::of(*leaf.tensor));
+    for (const detail::JitLeaf& leaf : key.leaves)
+      slot->leaves.push_back(LeafKey::of(*leaf.tensor));
     slot->statics = key.statics;
     slot->hash = hash;
     slot->creator = std::this_thread::get_id();
