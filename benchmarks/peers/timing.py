@@ -18,6 +18,12 @@ def best_us(call, sync, count, repeat):
     return best * 1e6
 
 
+def windows(batches, epochs=3, count=6):
+    """The batches of some epochs in runs of a sixth of an epoch; the best run counts."""
+    size = len(batches) // count
+    return [batches[i * size:(i + 1) * size] for i in range(count)] * epochs
+
+
 def peak_resident_bytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 

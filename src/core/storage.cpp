@@ -32,7 +32,13 @@ Storage::Outcome Storage::take(std::uint64_t add, bool exclusive) noexcept {
       state = state_.load(std::memory_order_acquire);
       continue;
     }
-    if (exclusive && (state & kLeases)) return Outcome::kLeased;
+    if (exclusive && (state & kLeases) != 0) {
+      if (leases(state, Lease::kTransfer) * one(Lease::kTransfer) != (state & kLeases))
+        return Outcome::kLeased;
+      std::this_thread::yield();  // the run that reads it is under way and ends
+      state = state_.load(std::memory_order_acquire);
+      continue;
+    }
     if (state_.compare_exchange_weak(state, state + add, std::memory_order_acq_rel))
       return Outcome::kDone;
   }
@@ -66,14 +72,17 @@ Storage::Outcome Storage::deallocate() noexcept {
 
 Lease Storage::live_lease() const noexcept {
   const std::uint64_t state = state_.load(std::memory_order_acquire);
-  if ((state >> 40) & 0xfffff) return Lease::kExport;
-  if ((state >> 20) & 0xfffff) return Lease::kSpan;
+  for (const Lease kind : {Lease::kExport, Lease::kSpan})
+    if (leases(state, kind) != 0) return kind;
   return Lease::kCall;
 }
 
 int Storage::live_leases() const noexcept {
   const std::uint64_t state = state_.load(std::memory_order_acquire);
-  return static_cast<int>((state & 0xfffff) + ((state >> 20) & 0xfffff) + ((state >> 40) & 0xfffff));
+  std::uint64_t count = 0;
+  for (const Lease kind : {Lease::kCall, Lease::kSpan, Lease::kExport, Lease::kTransfer})
+    count += leases(state, kind);
+  return static_cast<int>(count);
 }
 
 void Storage::throw_gone(std::string_view operation, SourceLocation where) const {

@@ -25,8 +25,9 @@ struct DeviceId {
   friend bool operator==(const DeviceId&, const DeviceId&) = default;
 };
 
-/// Who may lend a buffer out, as named in messages.
-enum class Lease : std::uint8_t { kCall, kSpan, kExport };
+/// Who may lend a buffer out, as named in messages. A transfer is a device reading the memory where
+/// it lies, for a call that has returned: it ends by itself, and a claim waits for it.
+enum class Lease : std::uint8_t { kCall, kSpan, kExport, kTransfer };
 
 /// A compiled function as messages name it; shared by all of its calls.
 struct CalledFunction {
@@ -145,8 +146,12 @@ class Storage {
   static constexpr std::uint64_t kReleasedBit = std::uint64_t{1} << 61;
   static constexpr std::uint64_t kGone = kConsumedBit | kReleasedBit;
   static constexpr std::uint64_t kLeases = (std::uint64_t{1} << 60) - 1;
+  static constexpr int kLeaseBits = 15;
   static constexpr std::uint64_t one(Lease kind) noexcept {
-    return std::uint64_t{1} << (20 * static_cast<int>(kind));
+    return std::uint64_t{1} << (kLeaseBits * static_cast<int>(kind));
+  }
+  static constexpr std::uint64_t leases(std::uint64_t state, Lease kind) noexcept {
+    return state >> (kLeaseBits * static_cast<int>(kind)) & ((1u << kLeaseBits) - 1);
   }
   Outcome take(std::uint64_t add, bool exclusive) noexcept;
 

@@ -95,6 +95,11 @@ class Compiler {
                                               const CompileOptions& options) const = 0;
   /// A new buffer on the device with these values.
   virtual detail::Storage* from_host(const void* data, const TensorType& type) const = 0;
+  /// The same for a leased host storage. A device that can read it where it lies may do so, with a
+  /// lease of its own (Lease::kTransfer) until it is done.
+  virtual detail::Storage* from_storage(detail::Storage& host, const TensorType& type) const {
+    return from_host(host.data(), type);
+  }
   /// Throws BackendError when a call is impossible now (a forked child, R29).
   virtual void check_usable() const {}
 };

@@ -163,8 +163,14 @@ class Call {
       Input& input = inputs_[i];
       if (input.storage->device() == device) continue;
       const Body& body = *Access::body(*leaves_[i].tensor);
+      const graph::TensorType type{body.type, body.dims};
+      if (input.storage->device().is_host() && !input.donated) {
+        const detail::ScopedLease lease(*input.storage, Lease::kCall, name());
+        input.used = slot_.compiler->from_storage(*input.storage, type);
+        continue;
+      }
       const detail::HostRead read(Access::with_mark(*leaves_[i].tensor, false), "jit");
-      input.used = slot_.compiler->from_host(read.data(), {body.type, body.dims});
+      input.used = slot_.compiler->from_host(read.data(), type);
     }
   }
 
@@ -193,6 +199,7 @@ class Call {
     switch (inputs_[i].storage->live_lease()) {
       case Lease::kCall: who = "a call in flight on another thread reads it"; break;
       case Lease::kSpan: who = "a host span of it is held"; break;
+      case Lease::kTransfer: break;  // a claim waits for it
       case Lease::kExport: who = "it is exported (to_pointer or DLPack)"; break;
     }
     refuse(fmt::format("`{}` cannot be donated: {}", path(i), who));

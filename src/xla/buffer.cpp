@@ -111,11 +111,11 @@ Buffer Buffer::from_host(Client& client, int device, const void* data, DType typ
   return std::move(transfer.buffer);
 }
 
-Buffer Buffer::from_host_async(Client& client, int device, std::shared_ptr<const void> data,
-                               DType type, std::span<const std::int64_t> dims) {
+Buffer Buffer::from_shared(Client& client, int device, std::shared_ptr<const void> data, DType type,
+                           std::span<const std::int64_t> dims) {
   const PJRT_Api& api = client.api();
   Transfer transfer = start_transfer(client, device, data.get(), type, dims,
-                                     PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes);
+                                     PJRT_HostBufferSemantics_kImmutableZeroCopy);
   auto reference = std::make_unique<HostReference>(HostReference{std::move(data), &api});
   auto args = make_args<PJRT_Event_OnReady_Args>();
   args.event = transfer.done.get();

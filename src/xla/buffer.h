@@ -40,9 +40,11 @@ class Buffer {
   /// a reference to `data`.
   static Buffer from_host(Client& client, int device, const void* data, DType type,
                           std::span<const std::int64_t> dims);
-  /// The same without waiting: `data` must not change until the plugin drops its reference to it.
-  static Buffer from_host_async(Client& client, int device, std::shared_ptr<const void> data,
-                                DType type, std::span<const std::int64_t> dims);
+  /// The same without waiting, and without a copy where the device can read `data` as it lies: it
+  /// must not change until the plugin drops its reference to it, at the latest when the buffer is
+  /// destroyed and the runs that read it have ended.
+  static Buffer from_shared(Client& client, int device, std::shared_ptr<const void> data,
+                            DType type, std::span<const std::int64_t> dims);
 
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   PJRT_Buffer* handle() const noexcept { return handle_; }

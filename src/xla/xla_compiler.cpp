@@ -17,6 +17,8 @@ namespace {
 constexpr const char* kName = "xla";
 // A plugin ends the process at about 2,900 programs.
 constexpr std::int64_t kMostPrograms = 2000;
+// Copying less than this is faster than being told when it has been read.
+constexpr std::size_t kLeastShared = std::size_t{32} << 10;
 
 /// Clients are numbered as they are first used, so that no buffer is taken for another client's.
 detail::DeviceId first_device_of(const Client& client) {
@@ -71,6 +73,23 @@ class XlaCompiler final : public graph::Compiler {
   detail::Storage* from_host(const void* data, const graph::TensorType& type) const override {
     return new XlaStorage(device_, type.bytes(),
                           Buffer::from_host(client_, 0, data, type.type, type.dims));
+  }
+
+  /// Memory of our own is read where it lies. Borrowed memory is copied: its owner may write to it
+  /// as soon as the call has returned, while the run may still be under way.
+  detail::Storage* from_storage(detail::Storage& host,
+                                const graph::TensorType& type) const override {
+    const bool is_readable = client_.is_host_memory() && !is_subbyte(type.type) &&
+                             host.bytes() >= kLeastShared && host.foreign_owner() == nullptr;
+    if (!is_readable || host.try_lease(detail::Lease::kTransfer) != detail::Storage::Outcome::kDone)
+      return from_host(host.data(), type);
+    host.retain();
+    std::shared_ptr<const void> data(host.data(), [&host](const void*) {
+      host.end_lease(detail::Lease::kTransfer);
+      host.release();
+    });
+    return new XlaStorage(device_, type.bytes(),
+                          Buffer::from_shared(client_, 0, std::move(data), type.type, type.dims));
   }
 
  private:

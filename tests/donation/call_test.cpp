@@ -214,6 +214,34 @@ RULE_TEST(R7, work_queued_on_a_buffer_ends_before_it_is_overwritten) {
   }
 }
 
+RULE_TEST(R7, a_host_tensor_that_a_run_still_reads_may_be_donated_at_once) {
+  const auto read = jit([](Tensor x) { return sum(tanh(tanh(tanh(x)))); }, options("read"));
+  const auto overwrite = jit([](Tensor x) { return x * 0; }, {.compiler = "host"});
+  const Tensor ones = iota({1 << 20}, {.type = f32}) * 0 + 1;
+  const float expected = read(ones).to_number<float>();
+  for (int i = 0; i < 20; ++i) {
+    Tensor x = clone(ones);
+    const Tensor total = read(x);
+    const Tensor zeros = overwrite(donatable(x));
+    EXPECT_TRUE(x.is_consumed());
+    EXPECT_EQ(total.to_number<float>(), expected);
+    EXPECT_EQ(zeros.to_flat_list<float>()[1 << 19], 0);
+  }
+}
+
+RULE_TEST(R7, borrowed_memory_may_change_as_soon_as_the_call_has_returned) {
+  const auto read = jit([](Tensor x) { return sum(tanh(tanh(tanh(x)))); }, options("read"));
+  std::vector<float> values(1 << 20, 1.0f);
+  const auto borrowed = [&] { return from_pointer(values.data(), f32, {1 << 20}); };
+  const float expected = read(borrowed()).to_number<float>();
+  for (int i = 0; i < 20; ++i) {
+    const Tensor total = read(borrowed());
+    std::fill(values.begin(), values.end(), 7.0f);
+    EXPECT_EQ(total.to_number<float>(), expected);
+    std::fill(values.begin(), values.end(), 1.0f);
+  }
+}
+
 RULE_TEST(R8, deallocating_a_consumed_tensor_does_nothing_and_says_so) {
   const Tensor x = vector_of(4), y = vector_of(4);
   jit([](Tensor t) { return t + 1; }, options())(donatable(x));

@@ -66,17 +66,22 @@ TEST_F(XlaBuffer, the_host_array_may_change_as_soon_as_from_host_returns) {
   }
 }
 
-TEST_F(XlaBuffer, an_asynchronous_transfer_drops_its_reference_when_it_is_done) {
-  for (const std::size_t count : {1u, 1u << 20}) {
-    auto values = std::make_shared<std::vector<float>>(count, 3.0f);
-    std::shared_ptr<const void> data(values, values->data());
+TEST_F(XlaBuffer, shared_memory_is_read_where_it_lies_and_let_go_with_the_buffer) {
+  for (const std::size_t count : {16u, 1u << 20}) {
+    auto* const values = new (std::align_val_t(64)) float[count];
+    std::fill_n(values, count, 3.0f);
+    auto data = std::shared_ptr<float>(
+        values, [](float* p) { ::operator delete[](p, std::align_val_t(64)); });
     const std::int64_t dims[1] = {static_cast<std::int64_t>(count)};
-    const Buffer buffer = Buffer::from_host_async(client(), 0, std::move(data), DType::f32, dims);
-    EXPECT_EQ(download(buffer), std::vector<float>(count, 3.0f));
-    for (int i = 0; i < 1000 && values.use_count() > 1; ++i) {
+    {
+      const Buffer buffer = Buffer::from_shared(client(), 0, data, DType::f32, dims);
+      EXPECT_EQ(buffer.device_pointer(), values);
+      EXPECT_EQ(download(buffer), std::vector<float>(count, 3.0f));
+    }
+    for (int i = 0; i < 1000 && data.use_count() > 1; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    EXPECT_EQ(values.use_count(), 1);
+    EXPECT_EQ(data.use_count(), 1);
   }
 }
 
