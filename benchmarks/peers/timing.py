@@ -18,6 +18,11 @@ def best_us(call, sync, count, repeat):
     return best * 1e6
 
 
+def slices(x, y, size):
+    """The batches of a data set, each a view of it."""
+    return [(x[i:i + size], y[i:i + size]) for i in range(0, len(x) - size + 1, size)]
+
+
 def windows(batches, epochs=3, count=6):
     """The batches of some epochs in runs of a sixth of an epoch; the best run counts."""
     size = len(batches) // count

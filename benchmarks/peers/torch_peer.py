@@ -5,7 +5,7 @@ import time
 
 import torch
 
-from timing import best_us, peak_resident_bytes, run, windows
+from timing import best_us, peak_resident_bytes, run, slices, windows
 
 torch.set_num_threads(min(2, os.cpu_count() or 1))
 BATCH, ROWS = 128, 60000
@@ -20,8 +20,7 @@ def mlp_adam():
                               torch.nn.ReLU(), torch.nn.Linear(32, 10))
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
     cross_entropy = torch.nn.CrossEntropyLoss()
-    batches = [(torch.rand(BATCH, 784), torch.randint(0, 10, (BATCH,)))
-               for _ in range(ROWS // BATCH)]
+    batches = slices(torch.rand(ROWS, 784), torch.randint(0, 10, (ROWS,)), BATCH)
 
     def step(x, y):
         optimizer.zero_grad(set_to_none=True)
