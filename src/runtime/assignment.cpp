@@ -34,7 +34,8 @@ std::vector<Component> components(std::size_t leaves, std::size_t outputs,
 }
 
 /// Weights so large that one pair of a better kind outweighs all pairs of worse kinds. Among
-/// equals the product of ranks is largest when leaves and outputs pair in the same order.
+/// equals the sum of the products of what follows leaf and output is largest when the first leaves
+/// are paired with the first outputs, in order.
 class Weights {
  public:
   Weights(const Component& c, std::size_t outputs, std::span<const std::uint8_t> kinds)
@@ -51,7 +52,8 @@ class Weights {
   Weight at(std::size_t i, std::size_t o) const {
     if (i >= component_.leaves.size() || o >= component_.outputs.size()) return 0;
     const std::uint8_t kind = kinds_[component_.leaves[i] * outputs_ + component_.outputs[o]];
-    return kind == 0 ? 0 : by_kind_[kind] + static_cast<Weight>(i) * static_cast<Weight>(o);
+    if (kind == 0) return 0;
+    return by_kind_[kind] + static_cast<Weight>(n_ - i) * static_cast<Weight>(n_ - o);
   }
 
  private:

@@ -216,6 +216,17 @@ RULE_TEST(R9, bare_positions_are_no_evidence_and_ties_go_by_leaf_then_by_output)
   }
 }
 
+RULE_TEST(R9, of_leaves_that_fit_alike_the_first_are_taken) {
+  const auto f = jit(
+      [](std::vector<Tensor> s) { return std::vector{s[0] + s[1] + s[2], s[0] * s[1] * s[2]}; },
+      lenient());
+  f(donatable(std::vector{vector_of(kMany), vector_of(kMany, 1), vector_of(kMany, 2)}));
+  Partners pairs = partners(f.donation_report());
+  EXPECT_EQ(pairs["arg0[0]"], "[0]");
+  EXPECT_EQ(pairs["arg0[1]"], "[1]");
+  EXPECT_EQ(pairs["arg0[2]"], "freed");
+}
+
 RULE_TEST(R9, a_leaf_of_as_many_bytes_in_another_width_is_freed_and_strict_is_content) {
   const auto f = jit([](Tensor x) { return as_type(slice(x, {0}, {kMany / 2}), f64); }, options());
   const Tensor x = vector_of(kMany);
