@@ -10,11 +10,29 @@ namespace detail {
 namespace {
 
 // Bodies are made on every operation: freed ones are kept in a short list of the thread. The list
-// is trivially destructible, so a tensor that dies after the thread's other objects is safe; what
-// a dying thread holds (at most kKept bodies) stays allocated.
+// is trivially destructible, so a tensor that dies after the thread's other objects is safe: once
+// the ending thread has drained the list it stays closed, and bodies go straight back.
 constexpr int kKept = 64;
 thread_local Body* kept[kKept];
 thread_local int kept_count = 0;
+thread_local int kept_limit = 0;  // 0 before the list is opened, and after it is closed
+thread_local bool was_opened = false;
+
+struct Drain {
+  ~Drain() {
+    kept_limit = 0;
+    while (kept_count > 0) ::operator delete(kept[--kept_count]);
+  }
+};
+
+/// True when the list was opened now.
+bool open_kept() noexcept {
+  if (was_opened) return false;
+  static thread_local Drain drain;
+  was_opened = true;
+  kept_limit = kKept;
+  return true;
+}
 
 Body* new_body() {
   if (kept_count > 0) return new (kept[--kept_count]) Body;
@@ -23,7 +41,7 @@ Body* new_body() {
 
 void delete_body(Body* body) noexcept {
   body->~Body();
-  if (kept_count < kKept) {
+  if (kept_count < kept_limit || open_kept()) {
     kept[kept_count++] = body;
   } else {
     ::operator delete(body);

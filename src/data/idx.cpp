@@ -119,9 +119,9 @@ Tensor read_idx(const std::string& path) {
   }
   // Grown while reading, so that a small file that claims a huge size cannot take the memory.
   std::vector<char> values;
-  constexpr std::int64_t kStep = 1 << 24;
   for (std::int64_t have = 0; have < bytes;) {
-    const std::int64_t part = std::min(kStep, bytes - have);
+    const std::int64_t step = std::clamp<std::int64_t>(have, 1 << 16, 1 << 24);
+    const std::int64_t part = std::min(step, bytes - have);
     values.resize(static_cast<std::size_t>(have + part));
     file.read(values.data() + have, static_cast<std::size_t>(part), "the values",
               static_cast<std::size_t>(have), static_cast<std::size_t>(bytes - have - part));
