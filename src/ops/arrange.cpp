@@ -26,15 +26,6 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-/// Elements `from` to `to` (not included) of a plain axis.
-Tensor part_of(const Tensor& x, std::int64_t axis, std::int64_t from, std::int64_t to) {
-  Dims limits = ops::dims_of(x);
-  Dims starts(limits.size(), 0);
-  starts[at(axis)] = from;
-  limits[at(axis)] = to;
-  return ops::slice_dims(x, starts, limits, Dims(limits.size(), 1));
-}
-
 /// The elements of an axis at `indices`, in runs that ascend, descend or repeat one element: views
 /// and one concatenation, so that the gradient needs no scatter.
 Tensor pick(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>& indices) {
@@ -45,7 +36,7 @@ Tensor pick(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>&
     if (std::abs(step) <= 1)
       while (last + 1 < indices.size() && indices[last + 1] - indices[last] == step) ++last;
     const auto [low, high] = std::minmax(indices[first], indices[last]);
-    Tensor run = part_of(x, axis, low, high + 1);
+    Tensor run = ops::part_dims(x, axis, low, high + 1);
     if (step == -1 && last > first) run = ops::reverse_dims(run, {axis});
     if (step == 0 && last > first) {
       Dims dims = ops::dims_of(run);
@@ -127,8 +118,8 @@ std::pair<Tensor, Tensor> split(const Operand& operand, const Number& place,
                                     size, size - 1, place.to_string()),
                         x.where);
   const std::int64_t own = x.lead + axis;
-  return {with_labels(part_of(x.tensor, own, 0, index), x.names, x.vector_axes),
-          with_labels(part_of(x.tensor, own, index, size), x.names, x.vector_axes)};
+  return {with_labels(ops::part_dims(x.tensor, own, 0, index), x.names, x.vector_axes),
+          with_labels(ops::part_dims(x.tensor, own, index, size), x.names, x.vector_axes)};
 }
 
 Tensor diff(const Operand& operand, const DiffOptions& options) {
@@ -144,7 +135,8 @@ Tensor diff(const Operand& operand, const DiffOptions& options) {
   Tensor made = x.tensor;
   const std::int64_t own = x.lead + axis;
   for (std::int64_t i = 0; i < options.order; ++i)
-    made = subtract(part_of(made, own, 1, size - i), part_of(made, own, 0, size - i - 1));
+    made = subtract(ops::part_dims(made, own, 1, size - i),
+                    ops::part_dims(made, own, 0, size - i - 1));
   return with_labels(made, x.names, x.vector_axes);
 }
 

@@ -2,12 +2,21 @@
 #include "kernels/simd_targets.h"
 #include "ops/binary.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/binary_arithmetic.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/elementwise-inl.h"
+
+#define NX_KERNELS(X)                  \
+  X(kAdd, add, 2, Add)                 \
+  X(kSubtract, subtract, 2, Subtract)  \
+  X(kMultiply, multiply, 2, Multiply)  \
+  X(kDivide, divide, 2, Divide)        \
+  X(kMax, max, 2, Max)                 \
+  X(kMin, min, 2, Min)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -53,12 +62,7 @@ struct Min : Real {
 
 }  // namespace
 
-TileKernel add(DType type) { return select_kernel<Add, 2>(type); }
-TileKernel subtract(DType type) { return select_kernel<Subtract, 2>(type); }
-TileKernel multiply(DType type) { return select_kernel<Multiply, 2>(type); }
-TileKernel divide(DType type) { return select_kernel<Divide, 2>(type); }
-TileKernel max(DType type) { return select_kernel<Max, 2>(type); }
-TileKernel min(DType type) { return select_kernel<Min, 2>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -72,19 +76,15 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::SimplifyCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(add)
-NX_EXPORT_KERNEL(subtract)
-NX_EXPORT_KERNEL(multiply)
-NX_EXPORT_KERNEL(divide)
-NX_EXPORT_KERNEL(max)
-NX_EXPORT_KERNEL(min)
 
 bool is_splat(const Tensor& x, double value) {
   const auto number = graph::splat_of(x);
@@ -189,7 +189,7 @@ constinit const graph::OpRow kMin = binary_row<kMin, min_kernel>({
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kAdd, &kSubtract, &kMultiply, &kDivide, &kMax, &kMin};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "add",
                   .doc = "The sum of both.",

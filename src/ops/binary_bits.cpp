@@ -4,6 +4,7 @@
 #include "kernels/simd_targets.h"
 #include "ops/binary.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +12,16 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/elementwise-inl.h"
+
+#define NX_KERNELS(X)                                    \
+  X(kBitwiseAnd, bitwise_and, 2, And)                    \
+  X(kBitwiseOr, bitwise_or, 2, Or)                       \
+  X(kBitwiseXor, bitwise_xor, 2, Xor)                    \
+  X(kBitwiseNot, bitwise_not, 1, Not)                    \
+  X(kLeftShift, left_shift, 2, Shift<true>)              \
+  X(kRightShift, right_shift, 2, Shift<false>)           \
+  X(kCountLeadingZeros, leading_zeros, 1, LeadingZeros)  \
+  X(kPopulationCount, population, 1, Population)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -79,14 +90,7 @@ struct Shift : Bits {
 
 }  // namespace
 
-TileKernel bitwise_and(DType type) { return select_kernel<And, 2>(type); }
-TileKernel bitwise_or(DType type) { return select_kernel<Or, 2>(type); }
-TileKernel bitwise_xor(DType type) { return select_kernel<Xor, 2>(type); }
-TileKernel bitwise_not(DType type) { return select_kernel<Not, 1>(type); }
-TileKernel left_shift(DType type) { return select_kernel<Shift<true>, 2>(type); }
-TileKernel right_shift(DType type) { return select_kernel<Shift<false>, 2>(type); }
-TileKernel leading_zeros(DType type) { return select_kernel<LeadingZeros, 1>(type); }
-TileKernel population(DType type) { return select_kernel<Population, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -99,18 +103,12 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::LowerCall;
-
-NX_EXPORT_KERNEL(bitwise_and)
-NX_EXPORT_KERNEL(bitwise_or)
-NX_EXPORT_KERNEL(bitwise_xor)
-NX_EXPORT_KERNEL(bitwise_not)
-NX_EXPORT_KERNEL(left_shift)
-NX_EXPORT_KERNEL(right_shift)
-NX_EXPORT_KERNEL(leading_zeros)
-NX_EXPORT_KERNEL(population)
 
 // Types below a byte sit in the low bits of one: the spare bits are taken off again.
 kernels::TileKernel subbyte_leading_zeros(std::span<const DType> in, DType) {
@@ -192,8 +190,7 @@ constinit const graph::OpRow kPopulationCount = with_kernel(
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kBitwiseAnd, &kBitwiseOr, &kBitwiseXor, &kBitwiseNot, &kLeftShift, &kRightShift,
-                                     &kCountLeadingZeros, &kPopulationCount};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "bitwise_and",
                   .doc = "Bits set in both.",

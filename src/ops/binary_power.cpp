@@ -2,6 +2,7 @@
 #include "kernels/simd_targets.h"
 #include "ops/binary.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 
 #include <cmath>
 
@@ -12,6 +13,12 @@
 #include <hwy/contrib/math/math-inl.h>
 
 #include "kernels/elementwise-inl.h"
+
+#define NX_KERNELS(X)                          \
+  X(kPow, pow, 2, Pow)                         \
+  X(kAtan2, atan2, 2, Atan2)                   \
+  X(kRemainder, remainder, 2, Division<true>)  \
+  X(kQuotient, quotient, 2, Division<false>)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -109,10 +116,7 @@ struct Division {
 
 }  // namespace
 
-TileKernel pow(DType type) { return select_kernel<Pow, 2>(type); }
-TileKernel atan2(DType type) { return select_kernel<Atan2, 2>(type); }
-TileKernel remainder(DType type) { return select_kernel<Division<true>, 2>(type); }
-TileKernel quotient(DType type) { return select_kernel<Division<false>, 2>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -125,16 +129,14 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(pow)
-NX_EXPORT_KERNEL(atan2)
-NX_EXPORT_KERNEL(remainder)
-NX_EXPORT_KERNEL(quotient)
 
 // Where x or the exponent is 0 the formula is taken at a harmless neighbour, times 0 or once.
 Tensors pow_gradient(const GradCall& c) {
@@ -246,7 +248,7 @@ constinit const graph::OpRow kQuotient = binary_row<kQuotient, quotient_kernel>(
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kPow, &kAtan2, &kRemainder, &kQuotient};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "pow",
                   .doc = "The first to the power of the second.",

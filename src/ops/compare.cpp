@@ -2,6 +2,7 @@
 #include "kernels/simd_targets.h"
 #include "ops/binary.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,6 +10,18 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/elementwise-inl.h"
+
+#define NX_KERNELS(X)                                     \
+  X(kEqual, equal, 2, Equal)                              \
+  X(kNotEqual, not_equal, 2, NotEqual)                    \
+  X(kLess, less, 2, Less)                                 \
+  X(kLessEqual, less_equal, 2, LessEqual)                 \
+  X(kGreater, greater, 2, Swapped<Less>)                  \
+  X(kGreaterEqual, greater_equal, 2, Swapped<LessEqual>)  \
+  X(kLogicalAnd, logical_and, 2, And)                     \
+  X(kLogicalOr, logical_or, 2, Or)                        \
+  X(kLogicalXor, logical_xor, 2, Xor)                     \
+  X(kLogicalNot, logical_not, 1, Not)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -52,16 +65,7 @@ struct Swapped : Predicate {
 
 }  // namespace
 
-TileKernel equal(DType type) { return select_kernel<Equal, 2>(type); }
-TileKernel not_equal(DType type) { return select_kernel<NotEqual, 2>(type); }
-TileKernel less(DType type) { return select_kernel<Less, 2>(type); }
-TileKernel less_equal(DType type) { return select_kernel<LessEqual, 2>(type); }
-TileKernel greater(DType type) { return select_kernel<Swapped<Less>, 2>(type); }
-TileKernel greater_equal(DType type) { return select_kernel<Swapped<LessEqual>, 2>(type); }
-TileKernel logical_and(DType type) { return select_kernel<And, 2>(type); }
-TileKernel logical_or(DType type) { return select_kernel<Or, 2>(type); }
-TileKernel logical_xor(DType type) { return select_kernel<Xor, 2>(type); }
-TileKernel logical_not(DType type) { return select_kernel<Not, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -75,20 +79,12 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::LowerCall;
-
-NX_EXPORT_KERNEL(equal)
-NX_EXPORT_KERNEL(not_equal)
-NX_EXPORT_KERNEL(less)
-NX_EXPORT_KERNEL(less_equal)
-NX_EXPORT_KERNEL(greater)
-NX_EXPORT_KERNEL(greater_equal)
-NX_EXPORT_KERNEL(logical_and)
-NX_EXPORT_KERNEL(logical_or)
-NX_EXPORT_KERNEL(logical_xor)
-NX_EXPORT_KERNEL(logical_not)
 
 std::vector<stablehlo::Value> lower_logical(const LowerCall& call, std::string_view name) {
   stablehlo::Writer& w = call.writer;
@@ -173,8 +169,7 @@ Tensor compare(const graph::OpRow& row, const Operand& a, const Operand& b) {
 }  // namespace
 namespace {
 
-const graph::OpRow* const kOps[] = {&kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual, &kLogicalAnd,
-                                     &kLogicalOr, &kLogicalXor, &kLogicalNot};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "equal",
                   .doc = "1 where both are equal.",

@@ -16,14 +16,6 @@ namespace nx {
 namespace ops {
 namespace {
 
-Tensor part_of(const Tensor& x, std::int64_t axis, std::int64_t from, std::int64_t to) {
-  Dims limits = dims_of(x);
-  Dims starts(limits.size(), 0);
-  starts[static_cast<std::size_t>(axis)] = from;
-  limits[static_cast<std::size_t>(axis)] = to;
-  return slice_dims(x, starts, limits, Dims(limits.size(), 1));
-}
-
 Tensor cumulate(std::string_view name, Combine combine, const Operand& operand,
                 const CumulativeOptions& options) {
   const Plain x = plain_operand(name, operand);
@@ -41,12 +33,12 @@ Tensor cumulate(std::string_view name, Combine combine, const Operand& operand,
 Tensor cumulate_dims(Combine combine, Tensor x, std::int64_t axis, bool reverse) {
   const std::int64_t size = dims_of(x)[static_cast<std::size_t>(axis)];
   for (std::int64_t step = 1; step < size; step *= 2) {
-    const Tensor near = part_of(x, axis, 0, size - step), far = part_of(x, axis, step, size);
+    const Tensor near = part_dims(x, axis, 0, size - step), far = part_dims(x, axis, step, size);
     if (reverse) {
-      const Tensor parts[] = {combine(near, far), part_of(x, axis, size - step, size)};
+      const Tensor parts[] = {combine(near, far), part_dims(x, axis, size - step, size)};
       x = concatenate_dims(parts, axis);
     } else {
-      const Tensor parts[] = {part_of(x, axis, 0, step), combine(near, far)};
+      const Tensor parts[] = {part_dims(x, axis, 0, step), combine(near, far)};
       x = concatenate_dims(parts, axis);
     }
   }

@@ -113,10 +113,3 @@ class Formula {
 };
 
 }  // namespace nx::ops
-
-/// Makes a kernel of every SIMD target, `TileKernel name(DType)`, callable as `name##_kernel`.
-#define NX_EXPORT_KERNEL(name)                           \
-  HWY_EXPORT(name);                                      \
-  static kernels::TileKernel name##_kernel(DType type) { \
-    return HWY_DYNAMIC_DISPATCH(name)(type);             \
-  }

@@ -89,6 +89,8 @@ Tensor broadcast_to(const Tensor& x, const Dims& dims);
 Tensor transpose_dims(const Tensor& x, Dims permutation);
 Tensor reshape_dims(const Tensor& x, Dims dims);
 Tensor slice_dims(const Tensor& x, Dims starts, Dims limits, Dims strides);
+/// Elements `from` to `to` (not included) of one axis.
+Tensor part_dims(const Tensor& x, std::int64_t axis, std::int64_t from, std::int64_t to);
 Tensor reverse_dims(const Tensor& x, Dims axes);
 /// An empty `value` stands for 0.
 Tensor pad_dims(const Tensor& x, const Tensor& value, Dims low, Dims high, Dims interior);

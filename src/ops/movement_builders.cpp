@@ -22,6 +22,14 @@ Dims shift_axes(const Dims& axes, int count) {
   return shifted;
 }
 
+Tensor part_dims(const Tensor& x, std::int64_t axis, std::int64_t from, std::int64_t to) {
+  Dims limits = dims_of(x);
+  Dims starts(limits.size(), 0);
+  starts[static_cast<std::size_t>(axis)] = from;
+  limits[static_cast<std::size_t>(axis)] = to;
+  return slice_dims(x, starts, limits, Dims(limits.size(), 1));
+}
+
 Dims with_leading(const Tensor& x, int count, const Dims& dims) {
   const Dims all = dims_of(x);
   Dims out(all.begin(), all.begin() + count);

@@ -47,14 +47,6 @@ bool is_descending(std::string_view operation, const std::string& direction,
   return direction == "desc";
 }
 
-Tensor part_of(const Tensor& x, std::int64_t axis, std::int64_t from, std::int64_t to) {
-  Dims limits = ops::dims_of(x);
-  Dims starts(limits.size(), 0);
-  starts[at(axis)] = from;
-  limits[at(axis)] = to;
-  return ops::slice_dims(x, starts, limits, Dims(limits.size(), 1));
-}
-
 /// All elements, or those of an axis, as one line each; and how the result is labelled.
 struct Sample {
   Plain x;
@@ -122,7 +114,7 @@ std::pair<Tensor, Tensor> top_k(const Operand& operand, const TopKOptions& optio
     throw ArgumentError("top_k", fmt::format("k; expected 1 to {}, got {}", size, options.k),
                         x.where);
   const Tensor order = ops::argsort_dims(x.tensor, axis, true, DType::s32);
-  const Tensor indices = part_of(order, axis, 0, options.k);
+  const Tensor indices = ops::part_dims(order, axis, 0, options.k);
   const Tensor values = take_along_axis(x.tensor, indices, {.axis = static_cast<int>(axis)});
   return {with_labels(values, x.names, x.vector_axes),
           with_labels(indices, x.names, x.vector_axes)};
@@ -132,10 +124,10 @@ Tensor median(const Operand& operand, const MedianOptions& options) {
   const Sample sample = take_sample("median", operand, options);
   const Tensor sorted = ops::sort_dims(sample.values, sample.axis, false);
   const std::int64_t middle = sample.size / 2;
-  const Tensor upper = part_of(sorted, sample.axis, middle, middle + 1);
+  const Tensor upper = ops::part_dims(sorted, sample.axis, middle, middle + 1);
   if (sample.size % 2 == 1) return sample.finish(upper);
   const DType type = to_inexact(sorted.type());
-  const Tensor lower = part_of(sorted, sample.axis, middle - 1, middle);
+  const Tensor lower = ops::part_dims(sorted, sample.axis, middle - 1, middle);
   const DType wide = is_float(type) && bits_of(type) < 32 ? DType::f32 : type;
   const Tensor both = add(as_type(lower, wide), as_type(upper, wide));
   return sample.finish(as_type(divide(both, 2), type));
@@ -150,9 +142,9 @@ Tensor mode(const Operand& operand, const ModeOptions& options) {
   const Dims dims = ops::dims_of(sorted);
   const Tensor place = ops::iota_along(DType::s32, dims, axis);
   const Tensor begins =
-      not_equal(part_of(sorted, axis, 1, size), part_of(sorted, axis, 0, size - 1));
-  const Tensor first = part_of(place, axis, 0, 1);
-  const Tensor parts[] = {first, select(begins, part_of(place, axis, 1, size), 0)};
+      not_equal(ops::part_dims(sorted, axis, 1, size), ops::part_dims(sorted, axis, 0, size - 1));
+  const Tensor first = ops::part_dims(place, axis, 0, 1);
+  const Tensor parts[] = {first, select(begins, ops::part_dims(place, axis, 1, size), 0)};
   const Tensor begin = ops::cumulate_dims(&max, ops::concatenate_dims(parts, axis), axis, false);
   // The first of the longest runs is complete at its last element.
   const Tensor longest =

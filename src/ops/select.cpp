@@ -3,6 +3,7 @@
 #include "nx/select.h"
 #include "ops/binary.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/select.cpp"
@@ -63,9 +64,10 @@ HWY_AFTER_NAMESPACE();
 #include "ops/movement.h"
 
 namespace nx::ops {
-namespace {
 
-NX_EXPORT_KERNEL(select)
+NX_EXPORT_KERNEL(kSelect, select, 3)
+
+namespace {
 
 graph::TensorTypes infer_select(std::span<const graph::TensorType> in, const graph::Attrs&) {
   if (in.size() != 3 || in[0].type != DType::u8 || !(in[1] == in[2]) || in[0].dims != in[1].dims)

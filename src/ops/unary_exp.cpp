@@ -4,6 +4,7 @@
 
 #include "kernels/simd_targets.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +12,15 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/math-inl.h"
+
+#define NX_KERNELS(X)               \
+  X(kExp, exp, 1, Exp)              \
+  X(kExpm1, expm1, 1, Expm1)        \
+  X(kLog, log, 1, Log)              \
+  X(kLog1p, log1p, 1, Log1p)        \
+  X(kLog2, log2, 1, Log2)           \
+  X(kLog10, log10, 1, Log10)        \
+  X(kSigmoid, sigmoid, 1, Sigmoid)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -79,13 +89,7 @@ struct Log10 : Guarded<Log10> {
 
 }  // namespace
 
-TileKernel exp(DType type) { return select_kernel<Exp, 1>(type); }
-TileKernel sigmoid(DType type) { return select_kernel<Sigmoid, 1>(type); }
-TileKernel expm1(DType type) { return select_kernel<Expm1, 1>(type); }
-TileKernel log(DType type) { return select_kernel<Log, 1>(type); }
-TileKernel log1p(DType type) { return select_kernel<Log1p, 1>(type); }
-TileKernel log2(DType type) { return select_kernel<Log2, 1>(type); }
-TileKernel log10(DType type) { return select_kernel<Log10, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -98,19 +102,14 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(exp)
-NX_EXPORT_KERNEL(sigmoid)
-NX_EXPORT_KERNEL(expm1)
-NX_EXPORT_KERNEL(log)
-NX_EXPORT_KERNEL(log1p)
-NX_EXPORT_KERNEL(log2)
-NX_EXPORT_KERNEL(log10)
 
 }  // namespace
 
@@ -172,7 +171,7 @@ Value call_log(std::span<const Value> args, const Options& options) {
                           : erase<static_cast<Natural>(&nx::log)>(args, options);
 }
 
-const graph::OpRow* const kOps[] = {&kExp, &kExpm1, &kLog, &kLog1p, &kLog2, &kLog10, &kSigmoid};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "exp",
                   .doc = "e to the power of each element.",

@@ -4,6 +4,7 @@
 
 #include "kernels/simd_targets.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +12,14 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/math-inl.h"
+
+#define NX_KERNELS(X)         \
+  X(kSinh, sinh, 1, Sinh)     \
+  X(kCosh, cosh, 1, Cosh)     \
+  X(kTanh, tanh, 1, Tanh)     \
+  X(kAsinh, asinh, 1, Asinh)  \
+  X(kAcosh, acosh, 1, Acosh)  \
+  X(kAtanh, atanh, 1, Atanh)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -67,12 +76,7 @@ struct Atanh : Guarded<Atanh> {
 
 }  // namespace
 
-TileKernel sinh(DType type) { return select_kernel<Sinh, 1>(type); }
-TileKernel cosh(DType type) { return select_kernel<Cosh, 1>(type); }
-TileKernel tanh(DType type) { return select_kernel<Tanh, 1>(type); }
-TileKernel asinh(DType type) { return select_kernel<Asinh, 1>(type); }
-TileKernel acosh(DType type) { return select_kernel<Acosh, 1>(type); }
-TileKernel atanh(DType type) { return select_kernel<Atanh, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -84,18 +88,14 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(sinh)
-NX_EXPORT_KERNEL(cosh)
-NX_EXPORT_KERNEL(tanh)
-NX_EXPORT_KERNEL(asinh)
-NX_EXPORT_KERNEL(acosh)
-NX_EXPORT_KERNEL(atanh)
 
 /// e^|x| / 2 and e^-|x| / 2 by way of e^(|x|/2): the first overflows only where the result does.
 std::pair<Formula::Value, Formula::Value> half_exponentials(const Formula& f) {
@@ -187,7 +187,7 @@ constinit const graph::OpRow kAtanh = unary_row<kAtanh, atanh_kernel>({
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kSinh, &kCosh, &kTanh, &kAsinh, &kAcosh, &kAtanh};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "sinh",
                   .doc = "The hyperbolic sine.",

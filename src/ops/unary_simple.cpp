@@ -4,6 +4,7 @@
 
 #include "kernels/simd_targets.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +12,18 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/elementwise-inl.h"
+
+#define NX_KERNELS(X)                         \
+  X(kAbs, abs, 1, Abs)                        \
+  X(kNegate, negate, 1, Negate)               \
+  X(kSign, sign, 1, Sign)                     \
+  X(kFloor, floor, 1, Floor)                  \
+  X(kCeil, ceil, 1, Ceil)                     \
+  X(kRound, round, 1, Round)                  \
+  X(kSqrt, sqrt, 1, Sqrt)                     \
+  X(kRsqrt, rsqrt, 1, Rsqrt)                  \
+  X(kIsNan, is_nan, 1, IsNan)                 \
+  X(kIsInfinity, is_infinity, 1, IsInfinity)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -84,16 +97,7 @@ struct IsInfinity : Float {
 
 }  // namespace
 
-TileKernel abs(DType type) { return select_kernel<Abs, 1>(type); }
-TileKernel negate(DType type) { return select_kernel<Negate, 1>(type); }
-TileKernel sign(DType type) { return select_kernel<Sign, 1>(type); }
-TileKernel floor(DType type) { return select_kernel<Floor, 1>(type); }
-TileKernel ceil(DType type) { return select_kernel<Ceil, 1>(type); }
-TileKernel round(DType type) { return select_kernel<Round, 1>(type); }
-TileKernel sqrt(DType type) { return select_kernel<Sqrt, 1>(type); }
-TileKernel rsqrt(DType type) { return select_kernel<Rsqrt, 1>(type); }
-TileKernel is_nan(DType type) { return select_kernel<IsNan, 1>(type); }
-TileKernel is_infinity(DType type) { return select_kernel<IsInfinity, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -108,22 +112,14 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(abs)
-NX_EXPORT_KERNEL(negate)
-NX_EXPORT_KERNEL(sign)
-NX_EXPORT_KERNEL(floor)
-NX_EXPORT_KERNEL(ceil)
-NX_EXPORT_KERNEL(round)
-NX_EXPORT_KERNEL(sqrt)
-NX_EXPORT_KERNEL(rsqrt)
-NX_EXPORT_KERNEL(is_nan)
-NX_EXPORT_KERNEL(is_infinity)
 
 Tensor simplify_negate(const graph::SimplifyCall& call) {
   return graph::is_made_by(call.in[0], kNegate) ? graph::operand_of(call.in[0], 0) : Tensor();
@@ -204,8 +200,7 @@ constinit const graph::OpRow kIsInfinity = unary_predicate_row<kIsInfinity, is_i
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kAbs, &kNegate, &kSign, &kFloor, &kCeil, &kRound, &kSqrt, &kRsqrt, &kIsNan,
-                                     &kIsInfinity};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "abs",
                   .doc = "The size of each element.",

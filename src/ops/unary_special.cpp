@@ -4,6 +4,7 @@
 
 #include "kernels/simd_targets.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +13,13 @@
 
 #include "kernels/math-inl.h"
 #include "ops/special-inl.h"
+
+#define NX_KERNELS(X)                             \
+  X(kCbrt, cbrt, 1, Cbrt)                         \
+  X(kErf, erf, 1, Erf)                            \
+  X(kErfc, erfc, 1, Erfc)                         \
+  X(kErfInv, erf_inv, 1, ErfInv)                  \
+  X(kErfInvGiles, erf_inv_giles, 1, ErfInvGiles)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -61,11 +69,7 @@ struct Cbrt {
 
 }  // namespace
 
-TileKernel cbrt(DType type) { return select_kernel<Cbrt, 1>(type); }
-TileKernel erf(DType type) { return select_kernel<Erf, 1>(type); }
-TileKernel erfc(DType type) { return select_kernel<Erfc, 1>(type); }
-TileKernel erf_inv(DType type) { return select_kernel<ErfInv, 1>(type); }
-TileKernel erf_inv_giles(DType type) { return select_kernel<ErfInvGiles, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -79,17 +83,14 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(cbrt)
-NX_EXPORT_KERNEL(erf)
-NX_EXPORT_KERNEL(erfc)
-NX_EXPORT_KERNEL(erf_inv)
-NX_EXPORT_KERNEL(erf_inv_giles)
 
 /// The algebra of special-inl.h over StableHLO values, in f64 whatever the operand's type.
 struct HloAlgebra {
@@ -196,7 +197,7 @@ constinit const graph::OpRow kErfInvGiles = unary_row<kErfInvGiles, erf_inv_gile
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kCbrt, &kErf, &kErfc, &kErfInv, &kErfInvGiles};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "cbrt",
                   .doc = "The cubic root.",

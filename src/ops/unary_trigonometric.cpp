@@ -3,6 +3,7 @@
 
 #include "kernels/simd_targets.h"
 #include "ops/elementwise.h"
+#include "ops/kernel_list.h"
 #include "ops/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +11,14 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
 #include "kernels/math-inl.h"
+
+#define NX_KERNELS(X)      \
+  X(kSin, sin, 1, Sin)     \
+  X(kCos, cos, 1, Cos)     \
+  X(kTan, tan, 1, Tan)     \
+  X(kAsin, asin, 1, Asin)  \
+  X(kAcos, acos, 1, Acos)  \
+  X(kAtan, atan, 1, Atan)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
@@ -62,12 +71,7 @@ struct Atan : Guarded<Atan> {
 
 }  // namespace
 
-TileKernel sin(DType type) { return select_kernel<Sin, 1>(type); }
-TileKernel cos(DType type) { return select_kernel<Cos, 1>(type); }
-TileKernel tan(DType type) { return select_kernel<Tan, 1>(type); }
-TileKernel asin(DType type) { return select_kernel<Asin, 1>(type); }
-TileKernel acos(DType type) { return select_kernel<Acos, 1>(type); }
-TileKernel atan(DType type) { return select_kernel<Atan, 1>(type); }
+NX_KERNELS(NX_DEFINE_KERNEL)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -79,18 +83,14 @@ HWY_AFTER_NAMESPACE();
 #include "ops/families.h"
 
 namespace nx::ops {
+
+NX_KERNELS(NX_EXPORT_KERNEL)
+
 namespace {
 
 using graph::GradCall;
 using graph::LowerCall;
 using graph::Tensors;
-
-NX_EXPORT_KERNEL(sin)
-NX_EXPORT_KERNEL(cos)
-NX_EXPORT_KERNEL(tan)
-NX_EXPORT_KERNEL(asin)
-NX_EXPORT_KERNEL(acos)
-NX_EXPORT_KERNEL(atan)
 
 /// sqrt((1 - x)(1 + x)), accurate near -1 and 1.
 Formula::Value cosine_of_sine(const Formula& f) {
@@ -148,7 +148,7 @@ constinit const graph::OpRow kAtan = unary_row<kAtan, atan_kernel>({
 
 namespace {
 
-const graph::OpRow* const kOps[] = {&kSin, &kCos, &kTan, &kAsin, &kAcos, &kAtan};
+const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
 constexpr FunctionRow kFunctions[] = {
     function_row({.name = "sin",
                   .doc = "The sine of an angle in radians.",

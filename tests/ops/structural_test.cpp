@@ -1,5 +1,4 @@
-// Structural functions: the examples of their rows, errors for bad indices, what simplification
-// folds away.
+// Structural functions: errors for bad arguments, what simplification folds away, memory.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,50 +12,10 @@
 #include "nx/random.h"
 #include "nx/reduce.h"
 #include "ops/contract.h"
-#include "ops/families.h"
 #include "ops/movement.h"
 
 namespace nx {
 namespace {
-
-bool close(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return a == b || std::abs(a - b) <= 1e-5 * std::max(std::abs(a), std::abs(b)) + 1e-6;
-}
-
-void expect_same(const ops::Value& got, const ops::Value& want, const std::string& what) {
-  ASSERT_EQ(got.data.index(), want.data.index()) << what;
-  if (const auto* list = want.as<ops::Value::List>()) {
-    const auto& other = *got.as<ops::Value::List>();
-    ASSERT_EQ(other.size(), list->size()) << what;
-    for (std::size_t i = 0; i < list->size(); ++i) expect_same(other[i], (*list)[i], what);
-  } else if (const auto* tensor = want.as<Tensor>()) {
-    const Tensor& other = *got.as<Tensor>();
-    EXPECT_EQ(other.type(), tensor->type()) << what;
-    EXPECT_EQ(other.shape(), tensor->shape()) << what;
-    if (tensor->is_template()) return;
-    const auto x = other.to_flat_list<std::complex<double>>();
-    const auto y = tensor->to_flat_list<std::complex<double>>();
-    ASSERT_EQ(x.size(), y.size()) << what;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      EXPECT_TRUE(close(x[i].real(), y[i].real()) && close(x[i].imag(), y[i].imag()))
-          << what << " element " << i << ": " << x[i] << " against " << y[i];
-  }
-}
-
-TEST(StructuralFunctions, give_what_their_examples_say) {
-  for (const ops::Family* family :
-       {&ops::kCreationFamily, &ops::kMovementFamily, &ops::kAssemblyFamily, &ops::kReduceFamily,
-        &ops::kContractFamily, &ops::kIndexingFamily, &ops::kRandomFamily, &ops::kConstantsFamily,
-        &ops::kAboutFamily})
-    for (const ops::FunctionRow& row : family->functions) {
-      const ops::Examples examples = (*row.examples)();
-      EXPECT_FALSE(examples.empty()) << *row.name;
-      for (const ops::Example& example : examples)
-        expect_same((*row.call)(example.args, example.options), example.result,
-                    std::string(*row.name));
-    }
-}
 
 TEST(Indexing, refuses_an_index_out_of_range_in_an_eager_call) {
   const Tensor x = tensor({1.f, 2.f, 3.f});
