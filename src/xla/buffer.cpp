@@ -141,7 +141,10 @@ void Buffer::destroy() noexcept {
   Client& client = *client_;
   auto args = make_args<PJRT_Buffer_Destroy_Args>();
   args.buffer = release();
-  if (client.is_foreign_process()) return;
+  if (client.is_foreign_process()) {
+    ProcessGuard::leave_behind(args.buffer);
+    return;
+  }
   discard(client.api(), client.api().PJRT_Buffer_Destroy(&args));
 }
 

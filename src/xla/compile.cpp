@@ -181,7 +181,11 @@ void Program::destroy() noexcept {
   inner.executable = std::exchange(executable_, nullptr);
   auto loaded = make_args<PJRT_LoadedExecutable_Destroy_Args>();
   loaded.executable = std::exchange(loaded_, nullptr);
-  if (client_->is_foreign_process()) return;
+  if (client_->is_foreign_process()) {
+    ProcessGuard::leave_behind(inner.executable);
+    ProcessGuard::leave_behind(loaded.executable);
+    return;
+  }
   if (inner.executable != nullptr) discard(api, api.PJRT_Executable_Destroy(&inner));
   discard(api, api.PJRT_LoadedExecutable_Destroy(&loaded));
 }

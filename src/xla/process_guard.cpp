@@ -4,6 +4,9 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <exception>
+#include <mutex>
+#include <vector>
 
 #include "nx/error.h"
 
@@ -31,6 +34,18 @@ bool ProcessGuard::is_foreign() const noexcept {
 void ProcessGuard::end_process() noexcept {
   is_ending.store(true, std::memory_order_relaxed);
   process_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ProcessGuard::leave_behind(void* object) noexcept {
+  if (!is_ending.load(std::memory_order_relaxed)) return;  // the parent of the fork destroys it
+  static auto* const objects = new std::vector<void*>;
+  static auto* const mutex = new std::mutex;
+  try {
+    const std::lock_guard lock(*mutex);
+    objects->push_back(object);
+  } catch (const std::exception&) {
+    // Then the process ends with one object less known.
+  }
 }
 
 void ProcessGuard::throw_foreign(const char* operation) {

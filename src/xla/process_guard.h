@@ -17,6 +17,8 @@ class ProcessGuard {
   }
   /// From here on every guard of this process is foreign.
   static void end_process() noexcept;
+  /// A plugin's object that nobody can destroy any more. It stays known, and is no leak.
+  static void leave_behind(void* object) noexcept;
 
  private:
   [[noreturn]] static void throw_foreign(const char* operation);

@@ -171,8 +171,10 @@ struct FfiPluginExtension {
 bool register_once() {
   const xla::Client& client = xla::Client::get();
   for (const PJRT_Extension_Base* at = client.api().extension_start; at != nullptr; at = at->next) {
-    if (at->type != PJRT_Extension_Type_FFI || at->struct_size < sizeof(FfiPluginExtension))
-      continue;
+    // Newer plugins have types that our header does not know: the number is read as one.
+    int type = 0;
+    std::memcpy(&type, &at->type, sizeof type);
+    if (type != PJRT_Extension_Type_FFI || at->struct_size < sizeof(FfiPluginExtension)) continue;
     constexpr std::string_view kPlatform = "HOST";
     FfiRegister args{sizeof(FfiRegister),
                      kTarget,
