@@ -22,8 +22,18 @@ std::pair<Tree, State> Update::update(const Tree& gradients, const State& state,
   State next = state;
   Tree updates = gradients;
   Tree nothing;
-  for (const Stage& stage : stages_)
-    updates = stage.apply(updates, stage.init ? next[--kept] : nothing, params);
+  for (const Stage& stage : stages_) {
+    if (!stage.init) {
+      updates = stage.apply(updates, nothing, params);
+      continue;
+    }
+    Tree& own = next[--kept];
+    const Tree before = own;
+    updates = stage.apply(updates, own, params);
+    // In the types of before: a step whose state changed its type would be compiled twice.
+    own = zip_leaves([](const Tensor& t, const Tensor& was) { return as_type(t, was.type()); },
+                     std::move(own), before);
+  }
   return {std::move(updates), std::move(next)};
 }
 

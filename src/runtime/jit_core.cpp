@@ -251,7 +251,7 @@ class Core final : public detail::JitCore {
       if (failure) {
         remove(slot);
       } else {
-        evict();
+        evict(slot->executable->own_bytes());
       }
     }
     {
@@ -293,10 +293,11 @@ class Core final : public detail::JitCore {
     return total;
   }
 
-  /// Drops the least recently used entries while there are too many, never the newest.
-  void evict() {
-    while (slots_.size() > 1 &&
-           (slots_.size() > options_.cache_entries || bytes() > options_.cache_bytes)) {
+  /// Drops the least recently used entries while there are too many, never the newest, which is
+  /// not done yet and of `newest` bytes.
+  void evict(std::size_t newest) {
+    while (slots_.size() > 1 && (slots_.size() > options_.cache_entries ||
+                                 bytes() + newest > options_.cache_bytes)) {
       auto oldest = slots_.end();
       for (auto at = slots_.begin(); at != slots_.end(); ++at) {
         if (!at->second->done.load() || at->second == last_) continue;
