@@ -347,7 +347,10 @@ Tensors vectorize_put_slice(const VectorizeCall& call) {
 }
 
 std::vector<stablehlo::Value> lower_put_slice(const LowerCall& call) {
-  return lower_simple(call, "dynamic_update_slice", "");
+  const std::vector<stablehlo::Value> updated = lower_simple(call, "dynamic_update_slice", "");
+  // Without the barrier XLA's simplifier moves a later reshape in front of the update and then
+  // writes over rows that a slice of the same operand still has to read (openxla/xla#49176).
+  return {call.writer.op("optimization_barrier", {updated[0]}, updated[0].type)};
 }
 
 std::unique_ptr<kernels::PreparedKernel> prepare_put_slice(const KernelSpec& spec) {

@@ -81,7 +81,7 @@ Tensor scatter(std::string_view name, const graph::OpRow& row, const Operand& op
   const DType type = ops::merge_operand_types(both);
   align(name, {&x, &indices, &updates});
   return with_labels(ops::scatter_dims(row, as_type(x.tensor, type), indices.tensor,
-                                       as_type(updates.tensor, type), {own, x.lead, 0}),
+                                       as_type(updates.tensor, type), {own, x.lead, 0}, x.where),
                      x.names, x.vector_axes);
 }
 
@@ -115,8 +115,8 @@ Tensor take(const Operand& operand, const Operand& index_operand, const TakeOpti
   }
   Dims listed = ops::dims_of(indices.tensor);
   listed.push_back(1);
-  return with_labels(ops::gather_dims(x.tensor, ops::reshape_dims(indices.tensor, listed), attrs),
-                     names, x.vector_axes);
+  const Tensor rows = ops::reshape_dims(indices.tensor, listed);
+  return with_labels(ops::gather_dims(x.tensor, rows, attrs, x.where), names, x.vector_axes);
 }
 
 Tensor take_along_axis(const Operand& operand, const Operand& index_operand,
@@ -145,7 +145,7 @@ Tensor take_along_axis(const Operand& operand, const Operand& index_operand,
   Dims listed = ops::dims_of(moved);
   listed.push_back(1);
   const Tensor taken = ops::gather_dims(ops::transpose_dims(x.tensor, order),
-                                        ops::reshape_dims(moved, listed), {{0}, last, 0});
+                                        ops::reshape_dims(moved, listed), {{0}, last, 0}, x.where);
   return with_labels(ops::transpose_dims(taken, back), x.names, x.vector_axes);
 }
 
@@ -154,7 +154,7 @@ Tensor gather(const Operand& operand, const Operand& index_operand, const Gather
   check_indices("gather", indices);
   const Dims axes = listed_axes("gather", x, indices, options.axes);
   align("gather", {&x, &indices});
-  return with_labels(ops::gather_dims(x.tensor, indices.tensor, {axes, x.lead, 0}), {},
+  return with_labels(ops::gather_dims(x.tensor, indices.tensor, {axes, x.lead, 0}, x.where), {},
                      x.vector_axes);
 }
 
