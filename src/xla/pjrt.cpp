@@ -22,14 +22,21 @@ const char* code_name(PJRT_Error_Code code) noexcept {
 
 }  // namespace
 
+PJRT_Error* missing_entry() noexcept {
+  static char mark;  // only its address counts
+  return reinterpret_cast<PJRT_Error*>(&mark);
+}
+
 void discard(const PJRT_Api& api, PJRT_Error* error) noexcept {
-  if (error == nullptr) return;
+  if (error == nullptr || error == missing_entry()) return;
   auto args = make_args<PJRT_Error_Destroy_Args>();
   args.error = error;
   api.PJRT_Error_Destroy(&args);
 }
 
 void throw_error(const PJRT_Api& api, PJRT_Error* error, const char* operation) {
+  if (error == missing_entry())
+    throw BackendError(operation, "the plugin reports UNIMPLEMENTED: it has no such function");
   auto code = make_args<PJRT_Error_GetCode_Args>();
   code.error = error;
   code.code = PJRT_Error_Code_UNKNOWN;

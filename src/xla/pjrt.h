@@ -27,6 +27,9 @@ inline void check(const PJRT_Api& api, PJRT_Error* error, const char* operation)
   if (error != nullptr) [[unlikely]] throw_error(api, error, operation);
 }
 
+/// What an entry of the table reports that the plugin left empty.
+PJRT_Error* missing_entry() noexcept;
+
 /// For destructors and callbacks, which cannot report: frees the error.
 void discard(const PJRT_Api& api, PJRT_Error* error) noexcept;
 

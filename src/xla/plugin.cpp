@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -87,6 +88,25 @@ void check_version(const std::string& path, const PJRT_Api& api) {
   }
 }
 
+PJRT_Error* report_missing(void*) { return missing_entry(); }
+
+/// A copy of the table, whose empty entries report that they are. Lives as long as its plugin: for
+/// ever.
+const PJRT_Api* without_gaps(const PJRT_Api& api) {
+  auto* table = static_cast<PJRT_Api*>(std::calloc(1, sizeof(PJRT_Api)));
+  if (table == nullptr) throw std::bad_alloc();
+  std::memcpy(static_cast<void*>(table), &api, std::min(api.struct_size, sizeof *table));
+  auto* entries = reinterpret_cast<char*>(table);
+  void* const stub = reinterpret_cast<void*>(&report_missing);
+  constexpr std::size_t first = offsetof(PJRT_Api, PJRT_Error_Destroy);
+  for (std::size_t at = first; at < kNeededBytes; at += sizeof stub) {
+    void* entry = nullptr;
+    std::memcpy(&entry, entries + at, sizeof entry);
+    if (entry == nullptr) std::memcpy(entries + at, &stub, sizeof stub);
+  }
+  return table;
+}
+
 std::mutex& table_mutex() {
   static auto* mutex = new std::mutex;  // never destroyed: used by threads that outlive main
   return *mutex;
@@ -114,6 +134,7 @@ std::string find_plugin(const std::string& explicit_path) {
 Plugin::Plugin(std::string path) : path_(std::move(path)) {
   const PJRT_Api* api = open_library(path_);
   check_version(path_, *api);
+  api = without_gaps(*api);
   auto args = make_args<PJRT_Plugin_Initialize_Args>();
   check(*api, api->PJRT_Plugin_Initialize(&args), kOperation);
   api_ = api;
@@ -139,7 +160,10 @@ const Plugin& Plugin::load(const std::string& path) {
 std::string Plugin::attribute(std::string_view name) const {
   process_.check(kOperation);
   auto args = make_args<PJRT_Plugin_Attributes_Args>();
-  check(*api_, api_->PJRT_Plugin_Attributes(&args), kOperation);
+  if (PJRT_Error* error = api_->PJRT_Plugin_Attributes(&args)) {
+    discard(*api_, error);  // a plugin need not have any
+    return {};
+  }
   for (std::size_t i = 0; i < args.num_attributes; ++i) {
     const PJRT_NamedValue& value = args.attributes[i];
     if (std::string_view(value.name, value.name_size) != name) continue;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/ledger.h"
@@ -72,6 +74,16 @@ class QueuedRun final : public detail::RunStatus {
   PJRT_Event* ended_;
 };
 
+/// The answer to a question that plugins need not answer.
+template <class Ask>
+std::optional<std::invoke_result_t<Ask>> told(Ask&& ask) {
+  try {
+    return ask();
+  } catch (const BackendError&) {
+    return std::nullopt;
+  }
+}
+
 std::string text_of(std::span<const DonationPair> pairs) {
   std::string text;
   for (const DonationPair& pair : pairs)
@@ -85,14 +97,19 @@ XlaExecutable::XlaExecutable(Parts parts) : parts_(std::move(parts)) {
   check_alias_table();
   paired_.resize(parts_.parameters);
   for (const DonationPair& pair : parts_.pairs) paired_[pair.parameter] = true;
-  const MemoryStats stats = parts_.program.memory();
+  MemoryStats known;  // without the plugin's own figures
+  for (const std::size_t bytes : parts_.output_bytes) known.results += bytes;
+  for (const DonationPair& pair : parts_.pairs) known.aliased += parts_.output_bytes[pair.output];
+  const MemoryStats stats = told([&] { return parts_.program.memory(); }).value_or(known);
   memory_ = {stats.arguments, stats.results, stats.aliased, stats.temporaries};
   own_bytes_ = sizeof *this + parts_.stablehlo.size() + stats.code + kProgramBytes;
 }
 
 void XlaExecutable::check_alias_table() const {
+  const auto table = told([&] { return parts_.program.alias_table(); });
+  if (!table) return;  // every call asks the leaves anyway
   std::vector<DonationPair> made;
-  for (const Alias& alias : parts_.program.alias_table())
+  for (const Alias& alias : *table)
     made.push_back({alias.parameter, alias.output});
   std::vector<DonationPair> asked = parts_.pairs;
   const auto by_output = [](const DonationPair& a, const DonationPair& b) {
@@ -174,7 +191,9 @@ void XlaExecutable::account_leaves(CallFrame& frame, std::span<const Buffer> res
     bool taken_over = leaf.buffer().is_deleted();
     if (taken_over) {
       leaf.give_up();
-      taken_over = results[pair.output].device_pointer() == addresses[k];
+      // Where the plugin tells no address nothing is proven, and it counts as a copy.
+      const auto address = told([&] { return results[pair.output].device_pointer(); });
+      taken_over = address && *address == addresses[k];
     } else if (!any_protected) {
       // A plugin may only be able to protect all leaves or none; the runtime then frees the rest.
       throw InternalError(parts_.function,
