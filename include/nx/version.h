@@ -2,6 +2,12 @@
 // The version of the library: the one of the headers as numbers, the one that is linked as text.
 #pragma once
 
+#include <cstddef>  // names the ABI of the standard library
+
+#if defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#error "nxpp needs the C++11 ABI of libstdc++: leave out -D_GLIBCXX_USE_CXX11_ABI=0"
+#endif
+
 #include "nx/config.h"
 
 #define NX_VERSION_MAJOR 0

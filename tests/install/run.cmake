@@ -33,3 +33,9 @@ run("${CMAKE_COMMAND}" -S "${WORK}/source" -B "${build}" -G "${GENERATOR}"
   "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" "-DCMAKE_CXX_COMPILER=${COMPILER}" "${where}" "${launcher}")
 run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
 run("${build}/consumer")
+run("${build}/consumer_with_gtest")
+execute_process(COMMAND "${CMAKE_COMMAND}" --build "${build}" --target consumer_of_old_abi
+  RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(status EQUAL 0 OR NOT text MATCHES "nxpp needs the C\\+\\+11 ABI")
+  message(FATAL_ERROR "code of another ABI was not refused:\n${text}")
+endif()

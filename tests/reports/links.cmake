@@ -1,0 +1,10 @@
+# Fails when LIBRARY needs a library of XLA or of what XLA is made of.
+execute_process(COMMAND "${READELF}" -d "${LIBRARY}" OUTPUT_VARIABLE text RESULT_VARIABLE status)
+if(NOT status EQUAL 0 OR NOT text MATCHES "NEEDED")
+  message(FATAL_ERROR "${LIBRARY}: readelf says nothing of what it needs:\n${text}")
+endif()
+string(REGEX MATCHALL "NEEDED[^\n]*" needed "${text}")
+string(TOLOWER "${needed}" names)
+if(names MATCHES "xla|pjrt|tensorflow|stablehlo|mlir|llvm|absl|protobuf")
+  message(FATAL_ERROR "${LIBRARY} must need no part of XLA, got:\n${needed}")
+endif()
