@@ -331,7 +331,9 @@ RULE_TEST(R30, after_errors_of_these_rules_in_any_order_a_good_call_returns) {
   const Tensor x = vector_of(64);
   const Errors errors(options(), x, vector_of(64), !is_xla() || register_callback());
   const auto fail = [&](std::size_t which) {
-    const auto& [rule, error] = errors.list()[which];
+    const auto& chosen = errors.list()[which];
+    const std::string& rule = chosen.first;
+    const auto& error = chosen.second;
     expect_prompt([&] { EXPECT_THROW(error(), Error) << rule; }, rule.c_str());
     EXPECT_EQ(x.to_flat_list<float>()[63], 63) << rule;
   };
