@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/host_memory.h"
 #include "runtime/slot.h"
 
 namespace nx::runtime {
@@ -156,6 +157,13 @@ class Call {
     return nx::to_string(body.type, body.dims);
   }
 
+  /// Memory that the caller made and gave us, such as a data set, may be read where it lies. Our
+  /// own is copied: lent, the batches of all queued runs would stay alive beside each other.
+  static bool may_lend(const Input& input) {
+    return !input.donated && input.storage->device().is_host() &&
+           static_cast<const HostStorage&>(*input.storage).is_adopted();
+  }
+
   /// Arguments on another device are copied to the executable's.
   void transfer() {
     const detail::DeviceId device = slot_.compiler->device();
@@ -164,7 +172,7 @@ class Call {
       if (input.storage->device() == device) continue;
       const Body& body = *Access::body(*leaves_[i].tensor);
       const graph::TensorType type{body.type, body.dims};
-      if (input.storage->device().is_host() && !input.donated) {
+      if (may_lend(input)) {
         const detail::ScopedLease lease(*input.storage, Lease::kCall, name());
         input.used = slot_.compiler->from_storage(*input.storage, type);
         continue;

@@ -24,6 +24,8 @@ class HostStorage final : public detail::Storage {
   HostStorage(Block block, std::size_t bytes, const char* foreign = nullptr) noexcept;
   ~HostStorage() override;
   const char* foreign_owner() const noexcept override { return foreign_; }
+  /// True for memory that the caller made and gave us.
+  bool is_adopted() const noexcept { return block_.deleter != nullptr; }
   void free_memory() noexcept override;
   /// The block, for a successor; this storage has none afterwards.
   Block give_block() noexcept;
