@@ -14,6 +14,7 @@
 #include "ops/creation.h"
 #include "ops/indexing.h"
 #include "ops/movement.h"
+#include "ops/order.h"
 #include "ops/random.h"
 #include "ops/reduce.h"
 #include "ops/unary.h"
@@ -122,6 +123,15 @@ Cases arg_cases(const OpRow& row, DType type) {
       cases.push_back(
           {&row, {{{type, {6, 7}}}}, Attrs::of(ops::ArgReduceAttrs{axis, last, DType::s32})});
   cases.push_back({&row, {{{type, {40}}}}, Attrs::of(ops::ArgReduceAttrs{0, false, DType::u8})});
+  return cases;
+}
+
+Cases sort_cases(const OpRow& row, DType type) {
+  Cases cases;
+  for (const bool descending : {false, true})
+    for (const std::int64_t axis : {0, 1})
+      cases.push_back({&row, {{{type, {6, 7}}}}, Attrs::of(ops::SortAttrs{axis, descending})});
+  cases.push_back({&row, {{{type, {40}}}}, Attrs::of(ops::SortAttrs{0, false, DType::u8})});
   return cases;
 }
 
@@ -239,6 +249,7 @@ Make make_of(const OpRow& row) {
   if (row.host_as<graph::ElementwiseRule>() != nullptr) return elementwise_cases;
   if (row.host_as<graph::ReduceRule>() != nullptr) return reduce_cases;
   if (row.is(ops::kArgmax) || row.is(ops::kArgmin)) return arg_cases;
+  if (row.is(ops::kSort) || row.is(ops::kArgsort)) return sort_cases;
   if (row.is(ops::kDot)) return dot_cases;
   if (row.is(ops::kIota)) return iota_cases;
   if (row.is(ops::kGather) || row.is(ops::kIndexedAdd) || row.is(ops::kIndexedPut))
