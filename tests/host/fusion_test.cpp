@@ -103,7 +103,8 @@ TEST(HostFusion, empty_arrays_and_axes_of_size_one_pass) {
 
 TEST(HostFusion, literals_and_generated_values_become_arrays_where_they_must) {
   Program p;
-  const Edge iota = p.op(kIota, {}, Attrs::of(DimsAttrs{{3, 4}}));
+  const Dims dims{3, 4};
+  const Edge iota = p.op(kIota, {}, Attrs::of(DimsAttrs{dims}));
   const Edge x = p.input({4, 2});
   p.output(p.op(kMatmul, {iota, x}));
   p.output(p.op(kMatmul, {p.full(2, {5, 3}), iota}));
