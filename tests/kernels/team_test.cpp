@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/threads.h"
+#include "sanitized.h"
 
 namespace nx::kernels {
 namespace {
@@ -86,6 +87,7 @@ TEST(Team, what_the_parts_wrote_is_seen_by_the_caller) {
 }
 
 TEST(Team, a_forked_child_has_a_team_of_its_own) {
+  if (test::kThreadSanitized) GTEST_SKIP() << "the sanitizer lets no such child start a thread";
   ASSERT_TRUE(runs_each_part_once(2));
   const pid_t child = fork();
   ASSERT_GE(child, 0);

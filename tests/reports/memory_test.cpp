@@ -129,7 +129,7 @@ TEST(MemoryReportsOfHost, dropped_memory_is_cached_and_trim_gives_it_back) {
   const std::int64_t resident = resident_bytes();
   EXPECT_GE(memory::trim(), cached);
   EXPECT_EQ(memory::stats().cached, 0u);
-  if (!is_sanitized() && cached > 0) {
+  if (!test::kSanitized && cached > 0) {
     EXPECT_LE(resident_bytes(), resident - static_cast<std::int64_t>(cached) / 2);
   }
 }

@@ -11,6 +11,7 @@
 
 #include "donation/rule.h"
 #include "nx/memory.h"
+#include "sanitized.h"
 
 namespace nx::test {
 
@@ -19,17 +20,6 @@ namespace nx::test {
   class Suite : public Rule {};                                            \
   INSTANTIATE_TEST_SUITE_P(Reports, Suite, testing::Values("host", "xla"), \
                            [](const auto& info) { return std::string(info.param); })
-
-/// True where sanitizers keep freed memory, so that resident memory says nothing.
-constexpr bool is_sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;
-#elif defined(__has_feature)
-  return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-  return false;
-#endif
-}
 
 /// Bytes of the process that are in memory.
 inline std::int64_t resident_bytes() {
@@ -49,7 +39,7 @@ void expect_flat_memory(const char* device, int times, std::int64_t slack, F&& w
   const std::int64_t resident = resident_bytes();
   for (int i = 0; i < times; ++i) work(times + i);
   EXPECT_EQ(memory::stats(device).live, live);
-  if (!is_sanitized()) {
+  if (!test::kSanitized) {
     EXPECT_LT(resident_bytes() - resident, slack);
   }
 }

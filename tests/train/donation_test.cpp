@@ -9,6 +9,7 @@
 
 #include "donation/rule.h"
 #include "train/small.h"
+#include "sanitized.h"
 
 namespace nx::test {
 namespace {
@@ -231,14 +232,6 @@ RULE_TEST(R26, the_last_state_is_alive_after_a_step_is_refused) {
   EXPECT_EQ(bits_of(loop.last_state()), bits_of(other.run(train::source(list), plain())));
   EXPECT_NO_THROW((void)loop.run(train::source(list), loop.last_state(), donated()));
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 RULE_TEST(R26, after_a_failed_step_the_state_says_where_it_was_lost) {
   if (is_xla() && kSanitized)

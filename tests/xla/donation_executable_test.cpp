@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "nx/element.h"
+#include "sanitized.h"
 #include "xla/emitter.h"
 #include "xla/pjrt.h"
 #include "xla/with_executable.h"
@@ -226,15 +227,10 @@ TEST_F(DonationXlaExecutable, R28_a_chain_of_donated_calls_keeps_one_buffer) {
   EXPECT_THAT(last.values(), ElementsAre(1000, 1000, 1000, 1000));
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 // 64 TiB cannot be had, which is found out while running.
 TEST_F(DonationXlaExecutable, R18_a_failed_run_is_reported_and_a_good_call_follows) {
-  if (kSanitized) GTEST_SKIP() << "a sanitizer's allocator ends the process instead of failing";
+  if (test::kSanitized)
+    GTEST_SKIP() << "a sanitizer's allocator ends the process instead of failing";
   Build build("huge");
   const Edge x = build.parameter(DType::f32, {4}), y = build.parameter(DType::f32, {});
   build.output(build.plus_one(x));

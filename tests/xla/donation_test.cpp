@@ -4,6 +4,7 @@
 
 #include "xla/execute.h"
 #include "xla/with_plugin.h"
+#include "sanitized.h"
 
 namespace nx::xla {
 namespace {
@@ -114,17 +115,9 @@ TEST_F(DonationXlaAlias, R13_one_buffer_twice_is_an_error_that_consumes_nothing)
   EXPECT_THAT(download(call(program, {&a, &b})[1]), ElementsAre(2, 3, 4, 5));
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-
 // 64 TiB cannot be had, which is found out while running.
 TEST_F(DonationXlaAlias, R18_a_failed_run_is_reported_to_whoever_waits_and_a_good_call_follows) {
-  if (kSanitized) GTEST_SKIP() << "a sanitizer's allocator ends the process instead of failing";
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer's allocator ends the process instead of failing";
   const Program huge = compile(
       "%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}",
       "tensor<4xf32>, tensor<16777216x1048576xf32>",
