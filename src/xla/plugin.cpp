@@ -90,13 +90,16 @@ void check_version(const std::string& path, const PJRT_Api& api) {
 
 PJRT_Error* report_missing(void*) { return missing_entry(); }
 
-/// A copy of the table, whose empty entries report that they are. Lives as long as its plugin: for
-/// ever.
-const PJRT_Api* without_gaps(const PJRT_Api& api) {
-  auto* table = static_cast<PJRT_Api*>(std::calloc(1, sizeof(PJRT_Api)));
+struct Free {
+  void operator()(PJRT_Api* table) const noexcept { std::free(table); }
+};
+
+/// A copy of the table, whose empty entries report that they are.
+std::unique_ptr<PJRT_Api, Free> without_gaps(const PJRT_Api& api) {
+  std::unique_ptr<PJRT_Api, Free> table(static_cast<PJRT_Api*>(std::calloc(1, sizeof(PJRT_Api))));
   if (table == nullptr) throw std::bad_alloc();
-  std::memcpy(static_cast<void*>(table), &api, std::min(api.struct_size, sizeof *table));
-  auto* entries = reinterpret_cast<char*>(table);
+  std::memcpy(static_cast<void*>(table.get()), &api, std::min(api.struct_size, sizeof *table));
+  auto* entries = reinterpret_cast<char*>(table.get());
   void* const stub = reinterpret_cast<void*>(&report_missing);
   constexpr std::size_t first = offsetof(PJRT_Api, PJRT_Error_Destroy);
   for (std::size_t at = first; at < kNeededBytes; at += sizeof stub) {
@@ -134,11 +137,11 @@ std::string find_plugin(const std::string& explicit_path) {
 Plugin::Plugin(std::string path) : path_(std::move(path)) {
   const PJRT_Api* api = open_library(path_);
   check_version(path_, *api);
-  api = without_gaps(*api);
+  auto table = without_gaps(*api);
   auto args = make_args<PJRT_Plugin_Initialize_Args>();
-  check(*api, api->PJRT_Plugin_Initialize(&args), kOperation);
-  api_ = api;
-  minor_version_ = api->pjrt_api_version.minor_version;
+  check(*table, table->PJRT_Plugin_Initialize(&args), kOperation);
+  minor_version_ = table->pjrt_api_version.minor_version;
+  api_ = table.release();  // lives as long as the plugin: for ever
 }
 
 const Plugin& Plugin::load(const std::string& path) {
