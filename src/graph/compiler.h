@@ -95,8 +95,9 @@ class Compiler {
                                               const CompileOptions& options) const = 0;
   /// A new buffer on the device with these values.
   virtual detail::Storage* from_host(const void* data, const TensorType& type) const = 0;
-  /// The same for a leased host storage. A device that can read it where it lies may do so, with a
-  /// lease of its own (Lease::kTransfer) until it is done.
+  /// The same for a leased host storage whose memory may be lent: nobody writes to it while it is
+  /// leased. A device that can read it where it lies may do so, with a lease of its own
+  /// (Lease::kTransfer) until it is done.
   virtual detail::Storage* from_storage(detail::Storage& host, const TensorType& type) const {
     return from_host(host.data(), type);
   }

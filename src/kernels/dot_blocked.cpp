@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <complex>
 #include <memory>
-#include <thread>
 #include <type_traits>
 
 #include "kernels/dot.h"
@@ -153,8 +152,7 @@ class BlockedMatmul final : public Matmul {
       : spec_(spec),
         panel_(HWY_DYNAMIC_DISPATCH(panel_for)(spec.type)),
         columns_(HWY_DYNAMIC_DISPATCH(columns_for)(spec.type)),
-        threads_(
-            std::max(available_threads(), static_cast<int>(std::thread::hardware_concurrency()))) {}
+        threads_(most_threads()) {}
 
   std::size_t scratch_bytes() const override {
     return thread_bytes() * static_cast<std::size_t>(threads_);

@@ -98,11 +98,10 @@ class OneDnnMatmul final : public Matmul {
  public:
   OneDnnMatmul(const MatmulSpec& s, memory::data_type type)
       : spec_(s), element_bytes_(byte_size_of(s.type)), runs_(runs_of(s)) {
-    const int processors = std::max(omp_get_max_threads(), omp_get_num_procs());
     const double work = static_cast<double>(s.m) * static_cast<double>(s.n) *
                         static_cast<double>(s.k) * static_cast<double>(s.batch);
     const auto parts = static_cast<std::int64_t>(
-        std::clamp(work / kLeastWork, 1.0, static_cast<double>(processors)));
+        std::clamp(work / kLeastWork, 1.0, static_cast<double>(most_threads())));
     const std::int64_t batches = std::min(s.batch, parts);
     const std::int64_t left = std::max<std::int64_t>(1, parts / std::max(runs_, batches));
     const std::int64_t across = std::clamp<std::int64_t>(s.m / 32, 1, left);

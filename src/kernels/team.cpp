@@ -178,4 +178,6 @@ bool is_team_awake() noexcept { return team().is_awake(); }
 
 int available_threads() noexcept { return is_worker || is_calling ? 1 : omp_get_max_threads(); }
 
+int most_threads() noexcept { return std::max(omp_get_max_threads(), omp_get_num_procs()); }
+
 }  // namespace nx::kernels

@@ -19,5 +19,7 @@ bool is_team_awake() noexcept;
 /// Threads that a loop started here may use, with the caller: OpenMP's number (OMP_NUM_THREADS,
 /// omp_set_num_threads), which oneDNN goes by too. 1 on the team's own threads.
 int available_threads() noexcept;
+/// The most that available_threads() is expected to be, for what is laid out once and run often.
+int most_threads() noexcept;
 
 }  // namespace nx::kernels

@@ -3,9 +3,11 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "nx/optim.h"
-#include "ops/erase.h"
+#include "ops/row_values.h"
 #include "optim/families.h"
 
 /// {"schedule", name, value}, or a number.
@@ -54,6 +56,31 @@ struct Made<kMake> {
 template <Update (*kMake)(const ops::Options&)>
 ops::Value played(std::span<const ops::Value> args, const ops::Options& options) {
   return play(kMake(options), args);
+}
+
+/// A row of the module `module` of the reference.
+constexpr ops::FunctionRow row_of(const char* module, const char* name, const char* doc,
+                                  ops::ErasedCall call, ops::Examples (*examples)()) {
+  return {.name = std::string_view(name),
+          .module = std::string_view(module),
+          .doc = std::string_view(doc),
+          .accepts = ops::Accepts::kReal,
+          .names = ops::NamesRule::kKeep,
+          .accuracy = ops::Accuracy{32},
+          .examples = examples,
+          .call = call};
+}
+
+/// For examples: one parameter, and gradients of two steps.
+inline std::vector<ops::Value> two_gradients() {
+  const auto leaf = [](const ops::Value& w) { return ops::Value(ops::Value::Map{{"w", w}}); };
+  return {leaf(ops::f({1, -2})), ops::list(leaf(ops::f({0.5, 0.25})), leaf(ops::f({-0.5, 1})))};
+}
+/// What a step gives.
+inline ops::Value stepped(ops::Value updates, ops::Value params, ops::Value state) {
+  return ops::Value::Map{{"updates", ops::Value::Map{{"w", std::move(updates)}}},
+                         {"params", ops::Value::Map{{"w", std::move(params)}}},
+                         {"state", std::move(state)}};
 }
 
 ops::Value play_apply_updates(std::span<const ops::Value> args, const ops::Options& options);

@@ -1,43 +1,19 @@
 // Functions of optimizers: documentation, examples (values from Python), calls by name.
-#include "ops/row_values.h"
 #include "optim/by_name.h"
 
 namespace nx::optim {
 namespace {
 
-using ops::Accepts;
-using ops::Accuracy;
 using ops::Examples;
 using ops::f;
 using ops::FunctionRow;
 using ops::list;
-using ops::NamesRule;
-using ops::Options;
 using ops::t;
 using ops::Value;
 
 constexpr FunctionRow optimizer(const char* name, const char* doc, ops::ErasedCall call,
                                 Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Polaris.Optimizers"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
-          .names = NamesRule::kKeep,
-          .accuracy = Accuracy{32},
-          .examples = examples,
-          .call = call};
-}
-
-/// One parameter, and gradients of two steps.
-std::vector<Value> two_gradients() {
-  const auto leaf = [](const Value& w) { return Value(Value::Map{{"w", w}}); };
-  return {leaf(f({1, -2})), list(leaf(f({0.5, 0.25})), leaf(f({-0.5, 1})))};
-}
-/// What a step gives.
-Value stepped(Value updates, Value params, Value state) {
-  return Value::Map{{"updates", Value::Map{{"w", std::move(updates)}}},
-                    {"params", Value::Map{{"w", std::move(params)}}},
-                    {"state", std::move(state)}};
+  return row_of("Polaris.Optimizers", name, doc, call, examples);
 }
 
 constexpr NamedUpdate kNamed[] = {

@@ -1,31 +1,19 @@
 // Functions of schedules: documentation, examples (values from Python), calls by name.
-#include "ops/row_values.h"
 #include "optim/by_name.h"
 
 namespace nx::optim {
 namespace {
 
-using ops::Accepts;
-using ops::Accuracy;
 using ops::Examples;
 using ops::f;
 using ops::FunctionRow;
 using ops::list;
-using ops::NamesRule;
 using ops::Options;
-using ops::t;
 using ops::Value;
 
 constexpr FunctionRow schedule(const char* name, const char* doc, ops::ErasedCall call,
                                Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Polaris.Schedules"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
-          .names = NamesRule::kKeep,
-          .accuracy = Accuracy{32},
-          .examples = examples,
-          .call = call};
+  return row_of("Polaris.Schedules", name, doc, call, examples);
 }
 
 /// A schedule's value at each of the steps in args[1].

@@ -158,7 +158,8 @@ class Call {
   }
 
   /// Memory that the caller made and gave us, such as a data set, may be read where it lies. Our
-  /// own is copied: lent, the batches of all queued runs would stay alive beside each other.
+  /// own is copied: lent, the batches of all queued runs would stay alive beside each other. So is
+  /// borrowed memory: its owner may write to it as soon as the call has returned.
   static bool may_lend(const Input& input) {
     return !input.donated && input.storage->device().is_host() &&
            static_cast<const HostStorage&>(*input.storage).is_adopted();

@@ -75,12 +75,10 @@ class XlaCompiler final : public graph::Compiler {
                           Buffer::from_host(client_, 0, data, type.type, type.dims));
   }
 
-  /// Memory of our own is read where it lies. Borrowed memory is copied: its owner may write to it
-  /// as soon as the call has returned, while the run may still be under way.
   detail::Storage* from_storage(detail::Storage& host,
                                 const graph::TensorType& type) const override {
-    const bool is_readable = client_.is_host_memory() && !is_subbyte(type.type) &&
-                             host.bytes() >= kLeastShared && host.foreign_owner() == nullptr;
+    const bool is_readable =
+        client_.is_host_memory() && !is_subbyte(type.type) && host.bytes() >= kLeastShared;
     if (!is_readable || host.try_lease(detail::Lease::kTransfer) != detail::Storage::Outcome::kDone)
       return from_host(host.data(), type);
     host.retain();
