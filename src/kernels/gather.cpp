@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/at.h"
 #include "kernels/assemble.h"
 #include "kernels/elementwise.h"
 #include "kernels/strided.h"
@@ -14,8 +15,6 @@
 
 namespace nx::kernels {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Where rows and windows lie in the operand and in the slices (in elements).
 class Layout {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/at.h"
 #include "core/body.h"
 
 namespace nx {
@@ -23,7 +24,7 @@ std::int64_t byte_size(const Tensor& x) { return (bit_size(x) + 7) / 8; }
 std::vector<Name> names(const Tensor& x) {
   const Names own = x.names();
   std::vector<Name> list(own.begin(), own.end());
-  list.resize(static_cast<std::size_t>(x.rank()));
+  list.resize(at(x.rank()));
   return list;
 }
 
@@ -38,7 +39,7 @@ std::int64_t axis_index(const Tensor& x, const Axis& axis) {
 }
 
 std::int64_t axis_size(const Tensor& x, const Axis& axis) {
-  return x.shape()[static_cast<std::size_t>(axis.resolve("axis_size", x.rank(), x.names()))];
+  return x.shape()[at(axis.resolve("axis_size", x.rank(), x.names()))];
 }
 
 bool is_compatible(const Tensor& a, const Tensor& b) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/at.h"
 #include "nx/movement.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
@@ -23,8 +24,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// The elements of an axis at `indices`, in runs that ascend, descend or repeat one element: views
 /// and one concatenation, so that the gradient needs no scatter.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "nx/movement.h"
 #include "ops/arithmetic.h"
@@ -21,8 +22,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 bool any_tensor(const Starts& starts) {
   return std::any_of(starts.begin(), starts.end(),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/match.h"
 #include "graph/trace.h"
 #include "kernels/assemble.h"
@@ -46,7 +47,7 @@ void check_same_type(std::string_view operation, const TensorType& a, const Tens
 
 TensorTypes infer_concatenate(std::span<const TensorType> in, const Attrs& attrs) {
   if (in.empty()) throw ArgumentError("concatenate", "expected at least one tensor");
-  const auto axis = static_cast<std::size_t>(attrs.as<ConcatenateAttrs>().axis);
+  const auto axis = at(attrs.as<ConcatenateAttrs>().axis);
   TensorType out = in[0];
   if (axis >= out.dims.size())
     throw ShapeError("concatenate", fmt::format("axis {} is out of range for {}", axis,
@@ -66,7 +67,7 @@ TensorTypes infer_concatenate(std::span<const TensorType> in, const Attrs& attrs
 }
 
 Tensors concatenate_gradient(const GradCall& call) {
-  const auto axis = static_cast<std::size_t>(call.attrs.as<ConcatenateAttrs>().axis);
+  const auto axis = at(call.attrs.as<ConcatenateAttrs>().axis);
   Tensors gradients(call.in.size());
   const Dims whole = dims_of(call.g[0]);
   Dims starts(whole.size(), 0);
@@ -93,7 +94,7 @@ std::unique_ptr<kernels::PreparedKernel> prepare_concatenate(const KernelSpec& s
   std::vector<ArraySpec> parts;
   for (const TensorType& type : spec.in) parts.push_back(spec_of(type));
   return kernels::prepare_concatenate(
-      parts, static_cast<std::size_t>(spec.attrs.as<ConcatenateAttrs>().axis));
+      parts, at(spec.attrs.as<ConcatenateAttrs>().axis));
 }
 
 Tensor simplify_concatenate(const SimplifyCall& call) {
@@ -160,7 +161,7 @@ Tensors pad_gradient(const GradCall& call) {
 
 Tensors vectorize_pad(const VectorizeCall& call) {
   auto [low, high, interior] = call.attrs.as<PadAttrs>();
-  const Dims lead(static_cast<std::size_t>(call.count), 0);
+  const Dims lead(at(call.count), 0);
   for (Dims* const list : {&low, &high, &interior})
     list->insert(list->begin(), lead.begin(), lead.end());
   const Tensor& x = call.in[0];
@@ -169,7 +170,7 @@ Tensors vectorize_pad(const VectorizeCall& call) {
   const Tensor holes = pad_dims(full_dims(Number(0), DType::u8, dims_of(x)),
                                 scalar(Number(1), DType::u8), low, high, interior);
   const Tensor values =
-      broadcast_dims(call.in[1], dims_of(padded), iota_dims(static_cast<std::size_t>(call.count)));
+      broadcast_dims(call.in[1], dims_of(padded), iota_dims(at(call.count)));
   return {select(holes, values, padded)};
 }
 
@@ -263,7 +264,7 @@ Tensor block_indices(std::span<const Tensor> starts, const Dims& dims, const Dim
   std::vector<Tensor> columns;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const Tensor start = clamp_index(starts[i], dims[i] - block[i]);
-    const Tensor from = broadcast_dims(start, all, iota_dims(static_cast<std::size_t>(count)));
+    const Tensor from = broadcast_dims(start, all, iota_dims(at(count)));
     const Tensor step = iota_along(DType::s64, all, count + static_cast<std::int64_t>(i));
     columns.push_back(reshape_dims(add(from, step), column));
   }

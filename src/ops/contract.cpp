@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "ops/arithmetic.h"
 #include "ops/contract.h"
 #include "ops/elementwise.h"
@@ -20,8 +21,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Nx's rule: batch axes are the first ones, in order.
 void check_batch(const char* side, const Dims& batch, SourceLocation where) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/match.h"
 #include "graph/trace.h"
 #include "kernels/dot.h"
@@ -21,8 +22,6 @@ using graph::TensorType;
 using graph::TensorTypes;
 using graph::VectorizeCall;
 using stablehlo::Writer;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 bool contains(const Dims& list, std::int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();

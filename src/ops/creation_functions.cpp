@@ -1,6 +1,7 @@
 // Function rows of creation.
 #include <cstring>
 
+#include "core/at.h"
 #include "ops/creation.h"
 #include "ops/families.h"
 #include "ops/operand.h"
@@ -33,7 +34,7 @@ Value call_tensor(std::span<const Value> args, const Options& options) {
     if (!given->names().empty() && !own.names.empty() && !(given->names() == own.names))
       throw ArgumentError("tensor", "a tensor keeps its names; use rename");
     const ops::Plain plain = plain_operand("tensor", *given);
-    check_names("tensor", own.names, static_cast<std::size_t>(plain.rank()));
+    check_names("tensor", own.names, at(plain.rank()));
     return with_labels(plain.tensor, own.names, plain.vector_axes);
   }
   if (const auto* truth = args[0].as<std::string>()) {

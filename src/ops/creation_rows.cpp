@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/at.h"
 #include "graph/dispatch.h"
 #include "graph/trace.h"
 #include "ops/creation.h"
@@ -45,8 +46,8 @@ void fill_iota(const TensorType& out, const Attrs& attrs, std::int64_t first, st
   const std::int64_t axis = attrs.as<IotaAttrs>().axis;
   std::int64_t inner = 1, size = out.count();
   if (axis >= 0) {
-    size = out.dims[static_cast<std::size_t>(axis)];
-    for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < out.dims.size(); ++i)
+    size = out.dims[at(axis)];
+    for (std::size_t i = at(axis) + 1; i < out.dims.size(); ++i)
       inner *= out.dims[i];
   }
   const int bits = bits_of(out.type);

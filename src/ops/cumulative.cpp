@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/at.h"
 #include "ops/arithmetic.h"
 #include "ops/cumulative.h"
 #include "ops/families.h"
@@ -31,7 +32,7 @@ Tensor cumulate(std::string_view name, Combine combine, const Operand& operand,
 }  // namespace
 
 Tensor cumulate_dims(Combine combine, Tensor x, std::int64_t axis, bool reverse) {
-  const std::int64_t size = dims_of(x)[static_cast<std::size_t>(axis)];
+  const std::int64_t size = dims_of(x)[at(axis)];
   for (std::int64_t step = 1; step < size; step *= 2) {
     const Tensor near = part_dims(x, axis, 0, size - step), far = part_dims(x, axis, step, size);
     if (reverse) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
 #include "ops/elementwise.h"
@@ -21,8 +22,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Column minus row of every element of a matrix.
 Tensor diagonal_numbers(std::int64_t rows, std::int64_t columns) {

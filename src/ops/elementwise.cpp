@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/at.h"
 #include "core/body.h"
 #include "graph/dispatch.h"
 #include "graph/trace.h"
@@ -107,7 +108,7 @@ Tensor run_labelled(const OpRow& row, std::span<const Operand> operands,
     if (operand.is_number()) continue;
     const Tensor& t = operand.tensor();
     tensors.push_back(t);
-    const auto own = static_cast<std::size_t>(t.rank());
+    const auto own = at(t.rank());
     names = merge_names(row.name, names, rank, t.names(), own, where);
     rank = std::max(rank, own);
   }

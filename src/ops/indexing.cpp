@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
@@ -21,8 +22,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 void check_indices(std::string_view operation, const Plain& indices) {
   if (!is_integer(indices.tensor.type()))

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "kernels/gather.h"
 #include "ops/arithmetic.h"
@@ -22,9 +23,6 @@ using graph::TensorTypes;
 using graph::VectorizeCall;
 using kernels::Scatter;
 using stablehlo::Writer;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 
 kernels::GatherSpec spec_of(std::span<const TensorType> in, const GatherAttrs& attrs) {
   return {{in[0].type, in[0].dims}, {in[1].type, in[1].dims}, attrs.axes, attrs.batch,

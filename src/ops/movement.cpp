@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "ops/movement.h"
 #include "ops/operand.h"
@@ -17,8 +18,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 bool contains(const Dims& list, std::int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -87,7 +86,7 @@ Tensor new_axis(const Operand& x, std::int64_t axis, Name name) {
   Dims dims = plain.dims();
   dims.insert(dims.begin() + axis, 1);
   Names names = plain.names;
-  if (names.empty() && !name.empty()) names = Names(static_cast<std::size_t>(rank));
+  if (names.empty() && !name.empty()) names = Names(at(rank));
   if (!names.empty() || !name.empty()) names.insert(names.begin() + axis, name);
   ops::check_names("new_axis", names, dims.size());
   return with_labels(ops::reshape_dims(plain.tensor, plain.with_lead(dims)), names,
@@ -124,7 +123,7 @@ Tensor flatten(const Operand& x, const FlattenOptions& options) {
 
 Tensor transpose(const Operand& x, const TransposeOptions& options) {
   const Plain plain = plain_operand("transpose", x);
-  const auto rank = static_cast<std::size_t>(plain.rank());
+  const auto rank = at(plain.rank());
   Dims axes = ops::iota_dims(rank);
   if (options.axes.is_given()) axes = options.axes.resolve("transpose", plain.rank(), plain.names);
   else std::reverse(axes.begin(), axes.end());

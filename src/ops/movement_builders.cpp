@@ -1,6 +1,7 @@
 // Builders of movement nodes at graph level: all axes, no labels, the identity is not emitted.
 #include <numeric>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "ops/creation.h"
 #include "ops/movement.h"
@@ -17,7 +18,7 @@ Dims iota_dims(std::size_t count) {
 }
 
 Dims shift_axes(const Dims& axes, int count) {
-  Dims shifted = iota_dims(static_cast<std::size_t>(count));
+  Dims shifted = iota_dims(at(count));
   for (const std::int64_t axis : axes) shifted.push_back(axis + count);
   return shifted;
 }
@@ -25,8 +26,8 @@ Dims shift_axes(const Dims& axes, int count) {
 Tensor part_dims(const Tensor& x, std::int64_t axis, std::int64_t from, std::int64_t to) {
   Dims limits = dims_of(x);
   Dims starts(limits.size(), 0);
-  starts[static_cast<std::size_t>(axis)] = from;
-  limits[static_cast<std::size_t>(axis)] = to;
+  starts[at(axis)] = from;
+  limits[at(axis)] = to;
   return slice_dims(x, starts, limits, Dims(limits.size(), 1));
 }
 

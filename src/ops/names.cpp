@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "ops/creation.h"
 #include "ops/erase.h"
 #include "ops/families.h"
@@ -30,7 +31,7 @@ void check_unused(std::string_view operation, Name name, const Names& names,
 
 Tensor rename(const Operand& x, const Names& names) {
   const Plain plain = plain_operand("rename", x);
-  ops::check_names("rename", names, static_cast<std::size_t>(plain.rank()));
+  ops::check_names("rename", names, at(plain.rank()));
   for (const Name name : names)
     if (!name.empty()) check_unused("rename", name, {}, plain.vector_axes, x.where());
   return ops::with_labels(plain.tensor, names, plain.vector_axes);
@@ -63,7 +64,7 @@ Tensor devectorize(const Operand& x, const DevectorizeOptions& options) {
   for (const VectorAxis& axis : plain.vector_axes)
     names.push_back(options.keep_names ? axis.name : Name());
   for (int i = 0; i < plain.rank(); ++i)
-    names.push_back(plain.names.empty() ? Name() : plain.names[static_cast<std::size_t>(i)]);
+    names.push_back(plain.names.empty() ? Name() : plain.names[at(i)]);
   return ops::with_labels(plain.tensor, names, {});
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "ops/creation.h"
 #include "ops/labels.h"
 #include "ops/movement.h"
@@ -24,7 +25,7 @@ Dims Plain::with_lead(const Dims& own) const { return with_leading(tensor, lead,
 
 Dims Plain::resolve(std::string_view operation, const Axes& axes) const {
   Dims indices = axes.is_given() ? axes.resolve(operation, rank(), names)
-                                 : iota_dims(static_cast<std::size_t>(rank()));
+                                 : iota_dims(at(rank()));
   for (auto& index : indices) index += lead;
   return indices;
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/at.h"
 #include "nx/indexing.h"
 #include "nx/reduce.h"
 #include "ops/arithmetic.h"
@@ -23,8 +24,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 struct Line {
   Plain x;

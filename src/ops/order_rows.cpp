@@ -1,6 +1,7 @@
 // The rows of sort and argsort.
 #include <fmt/format.h>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "kernels/sort.h"
 #include "nx/indexing.h"
@@ -97,7 +98,7 @@ template <bool kIndices>
 std::unique_ptr<kernels::PreparedKernel> prepare(const graph::KernelSpec& spec) {
   const auto& [axis, descending, index_type] = spec.attrs.as<SortAttrs>();
   return kernels::prepare_sort({spec.in[0].type, spec.in[0].dims},
-                               {static_cast<std::size_t>(axis), descending, kIndices, index_type});
+                               {at(axis), descending, kIndices, index_type});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "nx/constants.h"
 #include "ops/arithmetic.h"
@@ -267,7 +268,7 @@ Tensor fold_in(const Tensor& key_tensor, const Operand& data) {
   // A number counts modulo 2^32. Each element of the data gives a key of its own.
   const Tensor numbers = data.is_number() ? as_type(given.tensor, DType::s32) : given.tensor;
   Dims dims = plain.with_lead(given.dims());
-  Dims key_axes = ops::iota_dims(static_cast<std::size_t>(plain.lead));
+  Dims key_axes = ops::iota_dims(at(plain.lead));
   key_axes.push_back(static_cast<std::int64_t>(dims.size()));
   dims.push_back(2);
   const Tensor spread = ops::broadcast_to(two_words(numbers), dims);

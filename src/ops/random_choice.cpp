@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "nx/cumulative.h"
 #include "nx/indexing.h"
@@ -67,7 +68,7 @@ Source find_source(const Operand& operand, const ChoiceOptions& options) {
   if (options.axis) {
     source.axis = options.axis->resolve("choice", x.rank(), x.names);
     source.tensor = with_labels(x.tensor, x.names, x.vector_axes);
-    source.size = x.dims()[static_cast<std::size_t>(source.axis)];
+    source.size = x.dims()[at(source.axis)];
   } else {
     source.size = element_count(x.dims());
     source.tensor =
@@ -100,7 +101,7 @@ std::pair<Tensor, Tensor> shuffle(const Tensor& key, const Operand& operand,
   const int axis = options.axis.resolve("shuffle", x.rank(), x.names);
   const Tensor tensor = with_labels(x.tensor, x.names, x.vector_axes);
   if (options.independent) return shuffled(key, tensor, axis);
-  const std::int64_t size = x.dims()[static_cast<std::size_t>(axis)];
+  const std::int64_t size = x.dims()[at(axis)];
   const auto [order, next] = shuffled(key, ops::iota_along(DType::s32, {size}, 0), 0);
   return {take(tensor, order, {.axis = axis}), next};
 }

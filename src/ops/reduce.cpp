@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/trace.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
@@ -20,8 +21,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// The type sums and products are computed in.
 DType wide_type(DType type) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/match.h"
 #include "graph/trace.h"
 #include "kernels/reduce.h"
@@ -108,8 +109,8 @@ Tensors product_gradient(const GradCall& call) {
     if (!contains(axes, static_cast<std::int64_t>(i))) order.push_back(static_cast<std::int64_t>(i));
   Dims moved;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-    moved.push_back(dims[static_cast<std::size_t>(order[i])]);
+    inverse[at(order[i])] = static_cast<std::int64_t>(i);
+    moved.push_back(dims[at(order[i])]);
     if (i < axes.size()) flat[0] *= moved.back();
     else flat.push_back(moved.back());
   }
@@ -141,7 +142,7 @@ Tensor simplify_reduce(const SimplifyCall& call) {
   const Tensor& x = call.in[0];
   const Dims dims = dims_of(x);
   bool ones = true;  // one element is its own sum, product, maximum …
-  for (const std::int64_t axis : axes) ones = ones && dims[static_cast<std::size_t>(axis)] == 1;
+  for (const std::int64_t axis : axes) ones = ones && dims[at(axis)] == 1;
   if (ones) return reshape_dims(x, call.out[0].dims);
   return {};
 }
@@ -174,7 +175,7 @@ TensorTypes infer_arg(std::string_view name, std::span<const TensorType> in, con
   Dims dims = in[0].dims;
   if (axis < 0 || axis >= static_cast<std::int64_t>(dims.size()))
     throw ShapeError(name, fmt::format("axis {} is out of range for {}", axis, to_string(dims)));
-  if (dims[static_cast<std::size_t>(axis)] == 0)
+  if (dims[at(axis)] == 0)
     throw ShapeError(name, fmt::format("axis {} of {} is empty", axis, to_string(dims)));
   dims.erase(dims.begin() + axis);
   return {{type, dims}};
@@ -237,7 +238,7 @@ template <bool kLargest>
 std::unique_ptr<kernels::PreparedKernel> prepare_arg(const graph::KernelSpec& spec) {
   const auto& [axis, last, type] = spec.attrs.as<ArgReduceAttrs>();
   return kernels::prepare_arg_reduce({spec.in[0].type, spec.in[0].dims},
-                                     {static_cast<std::size_t>(axis), kLargest, last, type});
+                                     {at(axis), kLargest, last, type});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/match.h"
 #include "graph/trace.h"
 #include "ops/movement.h"
@@ -21,8 +22,6 @@ using graph::TensorTypes;
 using graph::VectorizeCall;
 using stablehlo::Writer;
 using View = graph::ViewRule::View;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // -- slice ------------------------------------------------------------------------------------
 
@@ -59,7 +58,7 @@ Tensors slice_gradient(const GradCall& call) {
 Tensors vectorize_slice(const VectorizeCall& call) {
   auto [starts, limits, strides] = call.attrs.as<SliceAttrs>();
   const Dims dims = dims_of(call.in[0]);
-  const auto count = static_cast<std::size_t>(call.count);
+  const auto count = at(call.count);
   const Dims zeros(count, 0), ones(count, 1);
   starts.insert(starts.begin(), zeros.begin(), zeros.end());
   limits.insert(limits.begin(), dims.begin(), dims.begin() + count);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/at.h"
 #include "nx/contract.h"
 #include "nx/reduce.h"
 #include "ops/arithmetic.h"
@@ -24,8 +25,6 @@ using ops::plain_operand;
 using ops::with_labels;
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Sums are made in f32 at least.
 DType summing_type(DType type) { return is_float(type) && bits_of(type) < 32 ? DType::f32 : type; }

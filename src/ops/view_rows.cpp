@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/at.h"
 #include "graph/match.h"
 #include "graph/trace.h"
 #include "ops/movement.h"
@@ -23,8 +24,6 @@ using graph::TensorTypes;
 using graph::VectorizeCall;
 using stablehlo::Writer;
 using View = graph::ViewRule::View;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 bool is_iota(const Dims& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i)

@@ -1,6 +1,7 @@
 // Elementwise work moves before the views of its operands: f(broadcast(a), broadcast(b)) becomes
 // broadcast(f(a, b)), so that repeated values are computed once, and f(reshape(a)) becomes
 // reshape(f(a)), so that reshapes meet and cancel. Known numbers go along with any view.
+#include "core/at.h"
 #include "ops/movement.h"
 #include "transform/rewrite.h"
 
@@ -84,7 +85,7 @@ Tensor broadcast_before_reshape(Rewriter& rewriter, const Node& node) {
   for (std::size_t i = 0; i < place.size(); ++i) {
     if (place[i] < 0) continue;
     kept.push_back(rewriter.type(source).dims[i]);
-    axes.push_back(attrs.axes[static_cast<std::size_t>(place[i])]);
+    axes.push_back(attrs.axes[at(place[i])]);
   }
   const Dims dims = attrs.dims;
   return ops::broadcast_dims(ops::reshape_dims(rewriter.handle(source), kept), dims, axes);

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "core/at.h"
 #include "kernels/strided.h"
 #include "nx/element.h"
 
@@ -65,7 +66,6 @@ std::vector<T> expected(const DotSpec& s, const std::vector<T>& a, const std::ve
   const Dims sa = row_major_strides(s.a.dims), sb = row_major_strides(s.b.dims);
   const Dims fa = free_axes(s.a, s.contract_a, s.batch_a), fb = free_axes(s.b, s.contract_b, s.batch_b);
   Dims outer, inner;
-  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   for (const auto i : s.batch_a) outer.push_back(s.a.dims[at(i)]);
   for (const auto i : fa) outer.push_back(s.a.dims[at(i)]);
   for (const auto i : fb) outer.push_back(s.b.dims[at(i)]);
