@@ -3,15 +3,21 @@
 // that the threads of a process stay bounded. Knows nothing of what the work is.
 #pragma once
 
+#include <cstddef>
+
 namespace nx::kernels {
 
-/// Part `part` of a job. Must not throw.
-using TeamJob = void (*)(const void* context, int part);
+/// Part `part` of `parts` of a job. Must not throw.
+using TeamJob = void (*)(const void* context, int part, int parts);
+
+/// The largest context of a job: it travels to the threads in one cache line, with the order.
+inline constexpr std::size_t kTeamContextBytes = 48;
 
 /// Runs `job` once for each part in [0, parts), part p on thread p of the team where that thread
 /// is awake in time, else on the caller: nobody waits for a thread that has not begun. Returns
-/// when all have ended. A call from within a job runs its parts on the calling thread.
-void run_on_team(int parts, TeamJob job, const void* context) noexcept;
+/// when all have ended. Each thread sees a copy of the context's `bytes`, 8-byte aligned. A call
+/// from within a job runs its parts on the calling thread.
+void run_on_team(int parts, TeamJob job, const void* context, std::size_t bytes) noexcept;
 
 /// True when the team's threads are awake, so that handing work to them costs next to nothing.
 bool is_team_awake() noexcept;

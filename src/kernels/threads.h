@@ -22,25 +22,52 @@ inline int threads_for(double cost_us, int available) noexcept {
   return static_cast<int>(std::min<double>(available, std::max(2.0, cost_us / 10)));
 }
 
+namespace detail_threads {
+
+/// One part of a loop, by the body itself or by a pointer to it.
+template <class Body>
+struct LoopJob {
+  std::int64_t count;
+  Body body;
+  void operator()(std::int64_t part, std::int64_t parts) const {
+    const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+    if constexpr (std::is_pointer_v<Body>) call(*body, begin, end, part);
+    else call(body, begin, end, part);
+  }
+  template <class F>
+  static void call(const F& f, std::int64_t begin, std::int64_t end, std::int64_t part) {
+    if constexpr (std::is_invocable_v<const F&, std::int64_t, std::int64_t, std::int64_t>)
+      f(begin, end, part);
+    else f(begin, end);
+  }
+};
+
+}  // namespace detail_threads
+
 /// Calls `body(begin, end)`, or `body(begin, end, part)` with the number of the range, for disjoint
-/// ranges that cover [0, count).
+/// ranges that cover [0, count). A body of a few pointers held by value reaches the other threads
+/// soonest: theirs is a copy, else each of its references is one more trip to the caller's cache.
 template <class F>
 void parallel_for(std::int64_t count, int threads, const F& body) {
-  const auto call = [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
-    if constexpr (std::is_invocable_v<const F&, std::int64_t, std::int64_t, std::int64_t>)
-      body(begin, end, part);
-    else body(begin, end);
-  };
+  using ByValue = detail_threads::LoopJob<F>;
+  constexpr bool is_small =
+      std::is_trivially_copyable_v<F> && sizeof(ByValue) <= kTeamContextBytes;
+  using Job = std::conditional_t<is_small, ByValue, detail_threads::LoopJob<const F*>>;
   const auto parts = std::min<std::int64_t>(threads, count);
   if (parts <= 1) {
-    if (count > 0) call(0, count, 0);
+    if (count > 0) ByValue::call(body, 0, count, 0);
     return;
   }
-  const auto job = [&](int part) { call(count * part / parts, count * (part + 1) / parts, part); };
-  run_on_team(
-      static_cast<int>(parts),
-      [](const void* context, int part) { (*static_cast<const decltype(job)*>(context))(part); },
-      &job);
+  const auto run = [](const void* job, int part, int all) {
+    (*static_cast<const Job*>(job))(part, all);
+  };
+  if constexpr (is_small) {
+    const Job job{count, body};
+    run_on_team(static_cast<int>(parts), run, &job, sizeof job);
+  } else {
+    const Job job{count, &body};
+    run_on_team(static_cast<int>(parts), run, &job, sizeof job);
+  }
 }
 
 }  // namespace nx::kernels

@@ -40,9 +40,10 @@ void TileProgram::run(const void* const* in, void* const* out, void* scratch, in
   if (threads <= 1 || units_ == 1) {
     run_units(call, 0, units_, 0);
   } else {
-    parallel_for(units_, threads, [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
-      run_units(call, begin, end, static_cast<int>(part));
-    });
+    parallel_for(units_, threads,
+                 [this, call](std::int64_t begin, std::int64_t end, std::int64_t part) {
+                   run_units(call, begin, end, static_cast<int>(part));
+                 });
   }
   if (has_partials_) end_program(call);
 }

@@ -22,13 +22,14 @@ using namespace std::chrono_literals;
 /// Runs a job that counts its parts, and says whether each ran exactly once.
 bool runs_each_part_once(int parts) {
   std::vector<std::atomic<int>> counts(static_cast<std::size_t>(parts));
+  std::atomic<int>* const first = counts.data();
   run_on_team(
       parts,
-      [](const void* context, int part) {
-        auto& all = *static_cast<std::vector<std::atomic<int>>*>(const_cast<void*>(context));
-        all[static_cast<std::size_t>(part)].fetch_add(1);
+      [](const void* context, int part, int all) {
+        std::atomic<int>* const each = *static_cast<std::atomic<int>* const*>(context);
+        if (part < all) each[part].fetch_add(1);
       },
-      &counts);
+      &first, sizeof first);
   for (const auto& count : counts)
     if (count != 1) return false;
   return true;
