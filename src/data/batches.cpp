@@ -26,16 +26,6 @@ struct Random {
   }
 };
 
-Tensor new_tensor(DType type, Dims dims) {
-  const auto bytes = static_cast<std::size_t>(element_count(dims)) * byte_size_of(type);
-  return detail::Access::make_buffer(type, std::move(dims), graph::dispatch().allocate(bytes));
-}
-
-template <class T>
-T* values_of(const Tensor& t) {
-  return static_cast<T*>(detail::Access::body(t)->storage->data());
-}
-
 }  // namespace
 
 Batches::Batches(Labelled data, BatchOptions options) : data_(std::move(data)), options_(options) {
@@ -86,12 +76,12 @@ std::pair<Tensor, Tensor> Batches::get(std::int64_t epoch, std::int64_t index) c
     const auto& order = order_of(epoch);
     rows.assign(order.begin() + first, order.begin() + first + size);
   }
-  Tensor x = new_tensor(DType::f32, {size, features_});
-  Tensor y = new_tensor(DType::s32, {size});
+  Tensor x = graph::new_tensor(DType::f32, {size, features_});
+  Tensor y = graph::new_tensor(DType::s32, {size});
   const auto images = data_.images.host<std::uint8_t>();
   const auto labels = data_.labels.host<std::uint8_t>();
-  float* pixels = values_of<float>(x);
-  auto* const classes = values_of<std::int32_t>(y);
+  float* pixels = graph::data_of<float>(x);
+  auto* const classes = graph::data_of<std::int32_t>(y);
   const float scale = options_.scale;
   for (std::size_t i = 0; i < rows.size(); ++i, pixels += features_) {
     const std::uint8_t* const from = images.data() + std::size_t{rows[i]} * features_;

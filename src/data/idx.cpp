@@ -131,9 +131,9 @@ Tensor read_idx(const std::string& path) {
   if constexpr (std::endian::native == std::endian::little)
     if (byte_size_of(type) > 1)
       swap_bytes(values.data(), byte_size_of(type), values.size() / byte_size_of(type));
-  detail::Storage* const storage = graph::dispatch().allocate(values.size());
-  if (!values.empty()) std::memcpy(storage->data(), values.data(), values.size());
-  return detail::Access::make_buffer(type, dims, storage);
+  Tensor made = graph::new_tensor(type, dims);
+  if (!values.empty()) std::memcpy(graph::data_of(made), values.data(), values.size());
+  return made;
 }
 
 Labelled read_labelled(const std::string& images, const std::string& labels, int classes) {

@@ -310,9 +310,8 @@ NamedTensors load_named(const std::string& path) {
             [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
   NamedTensors tensors;
   for (const Entry* e : order) {
-    Storage* const storage = graph::dispatch().allocate(e->end - e->begin);
-    Tensor tensor = Access::make_buffer(e->type, e->dims, storage);
-    file.read(storage->data(), e->end - e->begin);
+    Tensor tensor = graph::new_tensor(e->type, e->dims);
+    file.read(graph::data_of(tensor), e->end - e->begin);
     tensors.emplace_back(e->name, std::move(tensor));
   }
   return tensors;

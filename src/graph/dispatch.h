@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "core/at.h"
 #include "core/body.h"
 #include "graph/graph.h"
 #include "graph/op_row.h"
@@ -46,5 +47,18 @@ class Dispatch {
 };
 
 const Dispatch& dispatch();
+
+/// A new host tensor, its values not set. It owns its buffer from the start, so that nothing leaks
+/// when what fills it throws.
+inline Tensor new_tensor(DType type, Dims dims, detail::Labels* labels = nullptr) {
+  const std::size_t bytes = at(element_count(dims)) * byte_size_of(type);
+  return detail::Access::make_buffer(type, std::move(dims), dispatch().allocate(bytes), labels);
+}
+
+/// Where the values of a host tensor lie.
+template <class T = void>
+T* data_of(const Tensor& tensor) {
+  return static_cast<T*>(detail::Access::body(tensor)->storage->data());
+}
 
 }  // namespace nx::graph

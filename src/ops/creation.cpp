@@ -79,13 +79,6 @@ void check_fits(const Number& value, DType type) {
                                               name_of(type)));
 }
 
-Tensor new_buffer(DType type, const Dims& dims, detail::Labels* labels = nullptr) {
-  const auto bytes = static_cast<std::size_t>(element_count(dims)) * byte_size_of(type);
-  return Access::make_buffer(type, dims, graph::dispatch().allocate(bytes), labels);
-}
-
-void* data_of(const Tensor& x) { return Access::body(x)->storage->data(); }
-
 }  // namespace
 
 Tensor tensor(const Literal& literal, const TensorOptions& options) {
@@ -100,8 +93,8 @@ Tensor tensor(const Literal& literal, const TensorOptions& options) {
   if (dims.empty() && graph::current_trace() != nullptr)
     return ops::scalar(literal.values()[0], type);
   const ops::LabelsRef labels(options.names, {});
-  const Tensor out = new_buffer(type, dims, labels.get());
-  auto* const to = static_cast<std::byte*>(data_of(out));
+  const Tensor out = graph::new_tensor(type, dims, labels.get());
+  auto* const to = graph::data_of<std::byte>(out);
   const std::size_t size = byte_size_of(type);
   if (literal.data() == nullptr) {
     std::size_t i = 0;
@@ -267,8 +260,8 @@ Tensor from_binary(std::span<const std::byte> bytes, DType type) {
                         fmt::format("expected a multiple of {} bits, at least one element, got {} "
                                     "bytes", bits, bytes.size()));
   const std::size_t count = bytes.size() * 8 / bits;
-  const Tensor out = new_buffer(type, {static_cast<std::int64_t>(count)});
-  auto* const to = static_cast<unsigned char*>(data_of(out));
+  const Tensor out = graph::new_tensor(type, {static_cast<std::int64_t>(count)});
+  auto* const to = graph::data_of<unsigned char>(out);
   if (bits >= 8) {
     std::memcpy(to, bytes.data(), bytes.size());
     return out;

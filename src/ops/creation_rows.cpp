@@ -105,9 +105,9 @@ const graph::OpRow kIota{
 Tensor scalar(const Number& value, DType type) {
   if (graph::Trace* const trace = graph::current_trace())
     return trace->literal(as_element(value, type), type);
-  detail::Storage* const storage = graph::dispatch().allocate(byte_size_of(type));
-  write_number(value, type, storage->data());
-  return detail::Access::make_buffer(type, {}, storage);
+  Tensor made = graph::new_tensor(type, {});
+  write_number(value, type, graph::data_of(made));
+  return made;
 }
 
 Tensor full_dims(const Number& value, DType type, const Dims& dims) {

@@ -20,7 +20,9 @@ using detail::Access;
 using detail::Body;
 using detail::Lease;
 using detail::Storage;
+using graph::data_of;
 using graph::EagerOperand;
+using graph::new_tensor;
 using graph::TensorType;
 
 /// Leased host views of operands. Values on another device are copied to the host.
@@ -61,14 +63,6 @@ void check_status(const kernels::KernelStatus& status, std::string_view operatio
       throw ArgumentError(operation, "a shift is negative", where);
   }
 }
-
-/// A new tensor that owns a fresh buffer from the start, so that nothing leaks when a kernel fails.
-Tensor new_tensor(DType type, Dims dims, detail::Labels* labels) {
-  const std::size_t bytes = static_cast<std::size_t>(element_count(dims)) * byte_size_of(type);
-  return Access::make_buffer(type, std::move(dims), allocate_host(bytes), labels);
-}
-
-void* data_of(const Tensor& tensor) { return Access::body(tensor)->storage->data(); }
 
 class HostDispatch final : public graph::Dispatch {
  public:
@@ -180,8 +174,8 @@ const graph::Dispatch& graph::dispatch() {
 
 Tensor detail::number_tensor(const Number& number) {
   const DType type = default_type(number);
-  Tensor made = runtime::new_tensor(type, {}, nullptr);
-  ops::write_number(number, type, runtime::data_of(made));
+  Tensor made = graph::new_tensor(type, {});
+  ops::write_number(number, type, graph::data_of(made));
   return made;
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/body.h"
 #include "graph/dispatch.h"
@@ -242,10 +241,9 @@ namespace detail {
 Tensor number_leaf(const Number& number) {
   if (graph::Trace* const open = graph::current_trace())
     return open->literal(Number(number.real()), DType::f32);
-  const auto value = static_cast<float>(number.real());
-  Storage* const storage = graph::dispatch().allocate(sizeof value);
-  std::memcpy(storage->data(), &value, sizeof value);
-  return Access::make_buffer(DType::f32, {}, storage);
+  Tensor made = graph::new_tensor(DType::f32, {});
+  *graph::data_of<float>(made) = static_cast<float>(number.real());
+  return made;
 }
 
 std::vector<Tensor> differentiate(std::span<const Leaf> leaves, void* context, TraceValue trace,

@@ -107,13 +107,11 @@ Tensor tensor_of(const Json& json, bool is_template) {
     const auto count = static_cast<std::size_t>(element_count(dims));
     if (data.size() != count)
       throw IoError("conformance", fmt::format("expected {} elements, got {}", count, data.size()));
-    const auto bytes = visit_element(type, [&](auto e) { return count * sizeof(e); });
-    detail::Storage* const storage = graph::dispatch().allocate(bytes);
+    made = graph::new_tensor(type, dims, labels);
     visit_element(type, [&](auto e) {
-      auto* to = static_cast<decltype(e)*>(storage->data());
+      auto* to = graph::data_of<decltype(e)>(made);
       for (std::size_t i = 0; i < count; ++i) to[i] = element_of<decltype(e)>(data[i]);
     });
-    made = detail::Access::make_buffer(type, dims, storage, labels);
   }
   detail::release_labels(labels);
   return json.value("donatable", false) ? donatable(made) : made;

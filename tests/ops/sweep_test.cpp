@@ -47,9 +47,9 @@ bool is_smooth_input(const Tensor& t) {
 
 Tensor f64_like(const Tensor& like, const std::vector<double>& values) {
   const auto& body = Access::checked(like, "sweep");
-  detail::Storage* const storage = graph::dispatch().allocate(values.size() * sizeof(double));
-  std::memcpy(storage->data(), values.data(), values.size() * sizeof(double));
-  return Access::make_buffer(DType::f64, body.dims, storage, body.labels);
+  Tensor made = graph::new_tensor(DType::f64, body.dims, body.labels);
+  std::copy(values.begin(), values.end(), graph::data_of<double>(made));
+  return made;
 }
 
 /// The example with its float tensors in f64, moved a little off the round numbers that people
