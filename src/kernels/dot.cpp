@@ -91,7 +91,8 @@ class Dot final : public PreparedKernel {
   Dot(const MatmulSpec& spec, Side a, Side b)
       : spec_(spec), a_(std::move(a)), b_(std::move(b)) {
     if (spec.batch * spec.m * spec.n == 0 || spec.k == 0) return;
-    matmul_ = onednn_matmul(spec);
+    matmul_ = small_matmul(spec);
+    if (!matmul_) matmul_ = onednn_matmul(spec);
     if (!matmul_) matmul_ = blocked_matmul(spec);
   }
   std::size_t scratch_bytes() const override {
@@ -112,9 +113,7 @@ class Dot final : public PreparedKernel {
                    static_cast<std::size_t>(spec_.batch * spec_.m * spec_.n));
   }
   double cost_us() const override {
-    const double products = static_cast<double>(spec_.batch) * static_cast<double>(spec_.m) *
-                            static_cast<double>(spec_.k) * static_cast<double>(spec_.n);
-    return products / (spec_.type == DType::f32 || spec_.type == DType::bf16 ? 5e4 : 5e3);
+    return matmul_ ? matmul_->cost_us() : 0;
   }
 
  private:

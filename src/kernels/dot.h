@@ -13,8 +13,8 @@ struct DotSpec {
   ArraySpec a, b;
   Dims contract_a, batch_a, contract_b, batch_b;
 };
-/// Integers wrap; f32 goes through oneDNN, as does bf16 where it can; f16, bf16 and f8 are added
-/// up in f32. The bits of the result do not depend on the number of threads.
+/// Integers wrap; f32 goes through oneDNN but for small products, as does bf16 where it can; f16,
+/// bf16 and f8 are added up in f32. The bits of the result do not depend on the number of threads.
 std::unique_ptr<PreparedKernel> prepare_dot(const DotSpec& spec);
 
 /// `c[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]`, c contiguous, strides in elements.
@@ -26,14 +26,25 @@ struct MatmulSpec {
   friend bool operator==(const MatmulSpec&, const MatmulSpec&) = default;
 };
 
+/// How many multiplications a product is.
+inline double products_of(const MatmulSpec& s) {
+  return static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.k) *
+         static_cast<double>(s.n);
+}
+
 class Matmul {
  public:
   virtual ~Matmul() = default;
   virtual std::size_t scratch_bytes() const = 0;
+  /// Of one run on one thread.
+  virtual double cost_us() const = 0;
   virtual void run(const void* a, const void* b, void* c, void* scratch, int threads) const = 0;
 };
 /// oneDNN's primitive, from a bounded cache; null when it has none for the type on this machine.
 std::shared_ptr<const Matmul> onednn_matmul(const MatmulSpec& spec);
+/// Our own kernel for small products of f32 and f64; null for others, by type, shape and strides
+/// alone. An element depends on its row of a and its column of b, not on m, n or the batch.
+std::shared_ptr<const Matmul> small_matmul(const MatmulSpec& spec);
 /// Our own loops, for every type.
 std::shared_ptr<const Matmul> blocked_matmul(const MatmulSpec& spec);
 

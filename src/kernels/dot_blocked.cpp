@@ -157,6 +157,7 @@ class BlockedMatmul final : public Matmul {
   std::size_t scratch_bytes() const override {
     return thread_bytes() * static_cast<std::size_t>(threads_);
   }
+  double cost_us() const override { return products_of(spec_) / 5e3; }
 
   void run(const void* a, const void* b, void* c, void* scratch, int threads) const override {
     constexpr std::int64_t kChunk = 96;  // rows of one task

@@ -129,6 +129,7 @@ class OneDnnMatmul final : public Matmul {
   }
 
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  double cost_us() const override { return products_of(spec_) / 5e4; }
 
   void run(const void* a, const void* b, void* c, void* scratch, int threads) const override {
     std::unique_ptr<Arguments> arguments = take();
