@@ -12,6 +12,7 @@
 
 #include "graph/attrs.h"
 #include "graph/graph.h"
+#include "kernels/chain.h"
 #include "kernels/tile.h"
 #include "nx/tensor.h"
 #include "stablehlo/writer.h"
@@ -87,6 +88,8 @@ struct ElementwiseRule {
   /// The kernel for these operand types, or null when the type is not supported.
   kernels::TileKernel (*kernel)(std::span<const DType> in, DType out);
   float cost_ns = 0.1f;  // for one element, on one thread
+  /// How it is a link of chains of operands and results of this type; null or empty when it is not.
+  kernels::ChainForm (*chain)(DType type) = nullptr;
 };
 /// A reduction over `axes` (ReduceAttrs) of one operand into the same element type.
 struct ReduceRule {

@@ -36,6 +36,14 @@ class GenerateNode final : public kernels::Generator {
   graph::Attrs attrs_;
 };
 
+/// Links of chains have operands and results of one type.
+kernels::ChainForm chain_form(const graph::ElementwiseRule& rule, std::span<const DType> in,
+                              DType out) {
+  for (const DType type : in)
+    if (type != out) return {};
+  return rule.chain != nullptr ? rule.chain(out) : kernels::ChainForm();
+}
+
 class LoopMaker {
  public:
   LoopMaker(const Graph& graph, const Fusion& fusion, int step, const std::vector<bool>& has_array)
@@ -213,7 +221,8 @@ Value LoopMaker::make(NodeIndex n) {
   }
   return loop_.builder.apply(kernel, in,
                              fused.role == Role::kPerRow ? Extent::kPerRow : Extent::kFull,
-                             byte_size_of(type.type), rule->cost_ns);
+                             byte_size_of(type.type), rule->cost_ns,
+                             chain_form(*rule, types, type.type));
 }
 
 }  // namespace

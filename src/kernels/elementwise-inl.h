@@ -26,12 +26,45 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class Op, class D, class V>
-concept HasMany1 = requires(D d, V v) { Op::many(d, v); };
+concept HasMany1 = requires(D d, V v) {
+  Op::many(d, v);
+};
 template <class Op, class D, class V>
-concept HasMany2 = requires(D d, V v) { Op::many(d, v, v); };
+concept HasMany2 = requires(D d, V v) {
+  Op::many(d, v, v);
+};
 
-// Tails go through a buffer padded with copies of the first element: no lane holds a value that
-// the run does not have, so rare slow paths are not taken for padding.
+// Up to one vector. Where there are no masked moves it goes through a buffer.
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
+template <class D>
+hn::Vec<D> load_some(D d, const hn::TFromD<D>* from, std::size_t count) {
+  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+}
+template <class D>
+void store_some(D d, hn::Vec<D> value, hn::TFromD<D>* to, std::size_t count) {
+  hn::BlendedStore(value, hn::FirstN(d, count), d, to);
+}
+#else
+template <class D>
+hn::Vec<D> load_some(D d, const hn::TFromD<D>* from, std::size_t count) {
+  HWY_ALIGN hn::TFromD<D> buffer[hn::MaxLanes(d)] = {};
+  for (std::size_t k = 0; k < count; ++k) buffer[k] = from[k];
+  return hn::Load(d, buffer);
+}
+template <class D>
+void store_some(D d, hn::Vec<D> value, hn::TFromD<D>* to, std::size_t count) {
+  HWY_ALIGN hn::TFromD<D> buffer[hn::MaxLanes(d)];
+  hn::Store(value, d, buffer);
+  for (std::size_t k = 0; k < count; ++k) to[k] = buffer[k];
+}
+#endif
+// The same, padded with copies of the first element: no lane holds a value that the run does not
+// have, so rare slow paths are not taken for padding.
+template <class D>
+hn::Vec<D> load_padded(D d, const hn::TFromD<D>* from, std::size_t count) {
+  return hn::IfThenElse(hn::FirstN(d, count), load_some(d, from, count), hn::Set(d, *from));
+}
+
 template <class Op, class T>
 HWY_NOINLINE void vector_tile1(const TileCall& call) {
   const hn::ScalableTag<T> d;
@@ -41,11 +74,7 @@ HWY_NOINLINE void vector_tile1(const TileCall& call) {
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) hn::StoreU(Op::many(d, hn::LoadU(d, a + i)), d, out + i);
   if (i == count) return;
-  HWY_ALIGN T rest[hn::MaxLanes(d)];
-  hn::Store(hn::Set(d, a[i]), d, rest);
-  for (std::size_t k = 0; k < count - i; ++k) rest[k] = a[i + k];
-  hn::Store(Op::many(d, hn::Load(d, rest)), d, rest);
-  for (std::size_t k = 0; k < count - i; ++k) out[i + k] = rest[k];
+  store_some(d, Op::many(d, load_padded(d, a + i, count - i)), out + i, count - i);
 }
 
 template <class Op, class T>
@@ -59,13 +88,8 @@ HWY_NOINLINE void vector_tile2(const TileCall& call) {
   for (; i + lanes <= count; i += lanes)
     hn::StoreU(Op::many(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
   if (i == count) return;
-  HWY_ALIGN T left[hn::MaxLanes(d)];
-  HWY_ALIGN T right[hn::MaxLanes(d)];
-  hn::Store(hn::Set(d, a[i]), d, left);
-  hn::Store(hn::Set(d, b[i]), d, right);
-  for (std::size_t k = 0; k < count - i; ++k) left[k] = a[i + k], right[k] = b[i + k];
-  hn::Store(Op::many(d, hn::Load(d, left), hn::Load(d, right)), d, left);
-  for (std::size_t k = 0; k < count - i; ++k) out[i + k] = left[k];
+  const auto left = load_padded(d, a + i, count - i), right = load_padded(d, b + i, count - i);
+  store_some(d, Op::many(d, left, right), out + i, count - i);
 }
 
 template <class Op, class T, class Out>

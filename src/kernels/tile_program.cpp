@@ -137,7 +137,9 @@ void TileProgram::run_prologue(const Call& call, std::byte** at) const noexcept 
   const std::int64_t full = rows * std::min(tile_columns_, columns_);
   for (const Preset& preset : presets_) {
     std::byte* const to = at[preset.place];
-    const std::int64_t count = preset.extent == Extent::kFull ? full : rows;
+    const std::int64_t count = preset.extent == Extent::kFull     ? full
+                               : preset.extent == Extent::kPerRow ? rows
+                                                                  : 1;
     if (preset.kind == Preset::Kind::kConstant) {
       fill_run(preset.element, constants_[preset.source].data(), count, to);
       continue;
@@ -164,6 +166,9 @@ void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) c
         op.kernel({pointers, at[op.out], static_cast<std::size_t>(count), call.status});
         break;
       }
+      case OpKind::kChain:
+        op.chain(links_.data() + op.extra, at, static_cast<std::size_t>(count));
+        break;
       case OpKind::kLoadStrided: {
         // The register stays as it is when the tile lies in one run: `in[0]` is its place.
         const StridedInput& input = views_[op.extra];

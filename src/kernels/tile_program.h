@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/chain.h"
 #include "kernels/tile.h"
 #include "kernels/view.h"
 
@@ -59,12 +60,14 @@ class TileProgram {
   std::int64_t columns() const noexcept { return columns_; }
   std::int64_t tile_rows() const noexcept { return tile_rows_; }
   std::int64_t tile_columns() const noexcept { return tile_columns_; }
-  std::size_t operations() const noexcept { return body_.size(); }
+  /// Those of a chain count one by one.
+  std::size_t operations() const noexcept { return operations_; }
   std::size_t register_bytes() const noexcept { return arena_bytes_; }
   std::size_t own_bytes() const noexcept {
     return sizeof(*this) + body_.size() * sizeof(Op) + operands_.size() * 4 +
-           moving_.size() * sizeof(Moving) + fixed_.size() * sizeof(Fixed) +
-           reductions_.size() * sizeof(ReductionState) + constants_.size() * 16;
+           links_.size() * sizeof(ChainLink) + moving_.size() * sizeof(Moving) +
+           fixed_.size() * sizeof(Fixed) + reductions_.size() * sizeof(ReductionState) +
+           constants_.size() * 16;
   }
   /// `in` and `out` are arrays by slot. Runs once, on up to `threads` threads.
   void run(const void* const* in, void* const* out, void* scratch, int threads,
@@ -74,6 +77,7 @@ class TileProgram {
   friend class TileProgramFinisher;
   enum class OpKind : std::uint8_t {
     kApply,
+    kChain,
     kLoadStrided,
     kGatherStrided,
     kGenerate,
@@ -90,14 +94,15 @@ class TileProgram {
     std::uint16_t operands = 0;
     std::uint32_t first_operand = 0;  // in operands_
     std::uint32_t out = 0;            // place
-    std::uint32_t extra = 0;          // index into views_, generators_, reductions_
+    std::uint32_t extra = 0;          // index into views_, generators_, reductions_, links_
     std::uint32_t element = 4;
     TileKernel kernel = nullptr;
+    ChainRun chain = nullptr;
   };
   /// A register that is filled before the first tile.
   struct Preset {
     enum class Kind : std::uint8_t { kConstant, kScalar, kRow } kind;
-    Extent extent;                // how much of the register is used
+    Extent extent;                // how much of the register is used; kScalar: one element
     std::uint32_t place, source;  // index of the constant, or input slot
     std::uint32_t element;
     std::int64_t offset;  // of the input, in elements
@@ -169,7 +174,9 @@ class TileProgram {
   bool has_partials_ = false;  // some reduction outlives its tile
   std::vector<Preset> presets_;
   std::vector<Op> body_;
+  std::size_t operations_ = 0;
   std::vector<std::uint32_t> operands_;
+  std::vector<ChainLink> links_;
   std::vector<Moving> moving_;
   std::vector<Fixed> fixed_;
   std::vector<StridedInput> views_;
@@ -190,9 +197,10 @@ class TileProgramBuilder {
   Value strided_input(const StridedView& view, std::size_t element, std::uint32_t slot);
   Value constant(const void* bytes, std::size_t element);
   Value generate(std::shared_ptr<const Generator> generator, std::size_t element);
-  /// Elementwise; operands of smaller extents are repeated. `cost_ns` is for one element.
+  /// Elementwise; operands of smaller extents are repeated. `cost_ns` is for one element. With a
+  /// `form`, it and operations beside it may run as one chain.
   Value apply(TileKernel kernel, std::span<const Value> in, Extent extent, std::size_t element,
-              float cost_ns);
+              float cost_ns, const ChainForm& form = {});
   /// Each row of a full value into one; a value per row. Rows wider than a tile: see is_final.
   Value reduce_rows(const Reduction& reduction, Value full);
   /// Each column into one. Always final.
@@ -207,6 +215,7 @@ class TileProgramBuilder {
   TileProgram finish(std::span<const SlotAlias> aliases) const;
 
  private:
+  friend class TileProgramChainer;
   friend class TileProgramFinisher;
   enum class Kind : std::uint8_t {
     kInput,
@@ -214,11 +223,17 @@ class TileProgramBuilder {
     kConstant,
     kGenerate,
     kApply,
+    kChain,
     kExpand,
     kReduceRow,
     kReduceLongRow,
     kReduceColumn,
     kCopy,
+  };
+  struct Link {
+    LinkForm form;
+    std::size_t operand;  // in `in`; 0: there is none
+    bool one;             // one element for all
   };
   struct Node {
     Kind kind;
@@ -229,12 +244,20 @@ class TileProgramBuilder {
     std::int64_t offset = 0;  // of an input, in elements
     TileKernel kernel = nullptr;
     float cost_ns = 0;
-    std::vector<Value> in;
+    std::vector<Value> in;    // of a chain: what it begins with, then the operands of its links
     std::int64_t store = -1;  // output slot
+    ChainForm form;
+    std::vector<Link> links;  // of a chain
   };
   Value add(Node node);
   /// The value as operand of an operation over `extent`.
   Value widened(Value value, Extent extent);
+  /// Makes elementwise operations chains, as long as each value has one reader.
+  void make_chains();
+  /// One element for all positions, in a register that the program fills.
+  bool is_one(Value value) const;
+  /// Whether the operation reads its operand `operand` as that one element.
+  bool reads_one(const Node& node, std::size_t operand) const;
 
   std::int64_t rows_, columns_;
   std::vector<Node> nodes_;

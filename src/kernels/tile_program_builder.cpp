@@ -62,9 +62,10 @@ Value TileProgramBuilder::widened(Value value, Extent extent) {
 }
 
 Value TileProgramBuilder::apply(TileKernel kernel, std::span<const Value> in, Extent extent,
-                                std::size_t element, float cost_ns) {
+                                std::size_t element, float cost_ns, const ChainForm& form) {
   Node node{Kind::kApply, extent, static_cast<std::uint32_t>(element)};
   node.kernel = kernel;
+  node.form = form;
   node.cost_ns = cost_ns;
   for (const Value value : in) node.in.push_back(widened(value, extent));
   return add(std::move(node));

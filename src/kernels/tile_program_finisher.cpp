@@ -1,77 +1,12 @@
 // Laying a tile program out: the tile, the units, registers by lifetimes, and which results are
 // written at once.
-#include <algorithm>
+#include "kernels/tile_program_finisher.h"
 
-#include "kernels/tile_program.h"
-#include "kernels/tile_program_layout.h"
-#include "nx/error.h"
+#include <algorithm>
 
 namespace nx::kernels {
 
 using Value = TileProgramBuilder::Value;
-
-/// One layout of a builder's values for one size of tile.
-class TileProgramFinisher {
- public:
-  using Builder = TileProgramBuilder;
-  using Kind = Builder::Kind;
-  using OpKind = TileProgram::OpKind;
-
-  TileProgramFinisher(const Builder& builder, std::span<const SlotAlias> aliases)
-      : b_(builder), aliases_(aliases) {
-    find_uses();
-    is_flat_ = b_.reductions_.empty();
-    for (const Builder::Node& node : b_.nodes_)
-      is_flat_ = is_flat_ && (node.extent == Extent::kFull || node.extent == Extent::kScalar);
-  }
-
-  TileProgram layout(std::int64_t tile);
-  bool is_flat() const noexcept { return is_flat_; }
-
- private:
-  static constexpr std::uint32_t kNone = ~0u;
-  struct Register {
-    std::size_t offset, bytes;
-    bool free;
-  };
-
-  void find_uses();
-  void choose_tile(std::int64_t tile);
-  void choose_units();
-  void place_inputs();
-  void add_operations();
-  void add_operation(Value v);
-  void add_scratch();
-  std::uint32_t new_place() {
-    if (p_.places_ == kMaxPlaces) throw InternalError("host", "a tile program is too large");
-    return p_.places_++;
-  }
-  /// A place in the arena of as many elements as `extent` needs.
-  std::uint32_t new_register(Extent extent, std::size_t element, std::size_t& index);
-  void release_operands(Value v);
-  /// Whether a later operation reads memory that writing result `v` at once may overwrite.
-  bool is_overwriting(Value v) const;
-  std::uint32_t output_place(Value v);
-  TileProgram::Op& emit(OpKind kind, Value v, std::uint32_t out, std::span<const Value> in);
-  bool needs_copy(Kind kind) const noexcept {
-    return kind == Kind::kInput || kind == Kind::kConstant;
-  }
-  bool is_final(Kind kind) const noexcept {
-    return kind == Kind::kReduceLongRow || kind == Kind::kReduceColumn;
-  }
-
-  const Builder& b_;
-  std::span<const SlotAlias> aliases_;
-  bool is_flat_ = true;
-  std::vector<std::uint32_t> last_use_;  // by value: the last value that reads it
-  std::vector<bool> used_;
-  std::vector<std::uint32_t> last_read_of_slot_;
-  TileProgram p_;
-  std::vector<Register> registers_;
-  std::vector<std::uint32_t> place_;       // by value
-  std::vector<std::size_t> register_of_;   // by value, for values in the arena
-  std::vector<TileProgram::Op> deferred_;  // copies at the end of a tile
-};
 
 void TileProgramFinisher::find_uses() {
   const std::size_t count = b_.nodes_.size();
@@ -146,8 +81,10 @@ void TileProgramFinisher::choose_units() {
 std::uint32_t TileProgramFinisher::new_register(Extent extent, std::size_t element,
                                                 std::size_t& index) {
   const std::int64_t rows = std::min(p_.tile_rows_, p_.rows_);
-  const std::int64_t elements =
-      extent == Extent::kFull ? rows * std::min(p_.tile_columns_, p_.columns_) : rows;
+  const std::int64_t elements = extent == Extent::kFull
+                                    ? rows * std::min(p_.tile_columns_, p_.columns_)
+                                : extent == Extent::kPerRow ? rows
+                                                            : 1;
   const std::size_t bytes = (static_cast<std::size_t>(elements) * element + 63) / 64 * 64;
   for (index = 0; index < registers_.size(); ++index)
     if (registers_[index].free && registers_[index].bytes == bytes) break;
@@ -161,6 +98,20 @@ std::uint32_t TileProgramFinisher::new_register(Extent extent, std::size_t eleme
   return place;
 }
 
+Extent TileProgramFinisher::widest_read(Value v) const {
+  if (b_.nodes_[v].store >= 0) return Extent::kFull;
+  Extent widest = Extent::kScalar;
+  for (const Builder::Node& reader : b_.nodes_)
+    for (std::size_t k = 0; k < reader.in.size(); ++k) {
+      if (reader.in[k] != v || b_.reads_one(reader, k)) continue;
+      if (reader.extent == Extent::kFull || is_final(reader.kind) ||
+          reader.kind == Kind::kReduceRow)
+        return Extent::kFull;
+      widest = Extent::kPerRow;
+    }
+  return widest;
+}
+
 void TileProgramFinisher::place_inputs() {
   for (Value v = 0; v < b_.nodes_.size(); ++v) {
     const Builder::Node& node = b_.nodes_[v];
@@ -172,16 +123,7 @@ void TileProgramFinisher::place_inputs() {
           {place_[v], node.slot, false, node.extent, std::int64_t(node.element), node.offset});
       continue;
     }
-    // A register filled once, as long as its widest reader.
-    Extent extent = node.store >= 0 || repeated ? Extent::kFull : Extent::kPerRow;
-    for (const Builder::Node& reader : b_.nodes_)
-      for (const Value in : reader.in)
-        if (in == v && reader.extent == Extent::kFull) extent = Extent::kFull;
-    for (const Builder::Node& reader : b_.nodes_)
-      if (!reader.in.empty() && reader.in[0] == v && is_final(reader.kind)) extent = Extent::kFull;
-    for (const Builder::Node& reader : b_.nodes_)
-      if (!reader.in.empty() && reader.in[0] == v && reader.kind == Kind::kReduceRow)
-        extent = Extent::kFull;
+    const Extent extent = repeated ? Extent::kFull : widest_read(v);
     std::size_t index;
     place_[v] = new_register(extent, node.element, index);
     using Preset = TileProgram::Preset;
@@ -225,6 +167,19 @@ TileProgram::Op& TileProgramFinisher::emit(OpKind kind, Value v, std::uint32_t o
   for (const Value value : in) p_.operands_.push_back(place_[value]);
   p_.body_.push_back(op);
   return p_.body_.back();
+}
+
+void TileProgramFinisher::emit_chain(Value v, std::uint32_t out) {
+  const Builder::Node& node = b_.nodes_[v];
+  TileProgram::Op& op = emit(OpKind::kChain, v, out, {});
+  op.extra = static_cast<std::uint32_t>(p_.links_.size());
+  op.chain = node.links[0].form.first;
+  p_.links_.push_back({{}, place_[node.in[0]]});
+  for (const Builder::Link& link : node.links)
+    p_.links_.push_back({link.form.middle, place_[node.in[link.operand]]});
+  if (node.links.size() > 1) p_.links_.back().code = node.links.back().form.last;
+  p_.links_.push_back({node.form.store, out});
+  p_.operations_ += node.links.size() - 1;
 }
 
 void TileProgramFinisher::release_operands(Value v) {
@@ -273,7 +228,7 @@ void TileProgramFinisher::add_operation(Value v) {
     // An elementwise operation may write over an operand that nobody needs any more. The place of
     // a strided load may be the caller's array.
     std::size_t index = kNone;
-    if (node.kind == Kind::kApply)
+    if (node.kind == Kind::kApply || node.kind == Kind::kChain)
       for (const Value in : node.in)
         if (index == kNone && last_use_[in] == v && register_of_[in] != kNone &&
             b_.nodes_[in].kind != Kind::kStrided && b_.nodes_[in].element == node.element &&
@@ -286,6 +241,7 @@ void TileProgramFinisher::add_operation(Value v) {
   }
   switch (node.kind) {
     case Kind::kApply: emit(OpKind::kApply, v, place_[v], node.in); break;
+    case Kind::kChain: emit_chain(v, place_[v]); break;
     case Kind::kGenerate: emit(OpKind::kGenerate, v, place_[v], {}); break;
     case Kind::kCopy: emit(OpKind::kCopy, v, place_[v], node.in); break;
     case Kind::kExpand: emit(OpKind::kExpandRows, v, place_[v], node.in); break;
@@ -316,6 +272,7 @@ void TileProgramFinisher::add_operation(Value v) {
 void TileProgramFinisher::add_operations() {
   for (Value v = 0; v < b_.nodes_.size(); ++v) add_operation(v);
   for (const TileProgram::Op& copy : deferred_) p_.body_.push_back(copy);
+  p_.operations_ += p_.body_.size();
 }
 
 void TileProgramFinisher::add_scratch() {
@@ -382,7 +339,9 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
 }
 
 TileProgram TileProgramBuilder::finish(std::span<const SlotAlias> aliases) const {
-  TileProgramFinisher finisher(*this, aliases);
+  TileProgramBuilder chained = *this;
+  chained.make_chains();
+  TileProgramFinisher finisher(chained, aliases);
   std::int64_t tile = kTileElements;
   TileProgram program = finisher.layout(tile);
   while (finisher.is_flat() && program.register_bytes() > kFirstCacheShare &&

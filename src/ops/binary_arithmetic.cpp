@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "ops/binary_arithmetic.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include "kernels/elementwise-inl.h"
+#include "kernels/chain-inl.h"
 
 #define NX_KERNELS(X)                  \
   X(kAdd, add, 2, Add)                 \
@@ -22,27 +22,31 @@ HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
 namespace {
 using namespace kernels::HWY_NAMESPACE;
+using kernels::ChainForm;
 using kernels::Domain;
 using kernels::TileKernel;
 using kernels::Wrapping;
 
 struct Real {
   static constexpr Domain kDomain = Domain::kReal;
-  static constexpr bool kPredicate = false;
+  static constexpr bool kPredicate = false, kIsLink = true;
 };
 struct Add : Real {
+  template <class D, class V> static V many(D, V a, V b) { return hn::Add(a, b); }
   template <class T> static T one(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return a + b;
     else return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
   }
 };
 struct Subtract : Real {
+  template <class D, class V> static V many(D, V a, V b) { return hn::Sub(a, b); }
   template <class T> static T one(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return a - b;
     else return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
   }
 };
 struct Multiply : Real {
+  template <class D, class V> static V many(D, V a, V b) { return hn::Mul(a, b); }
   template <class T> static T one(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return a * b;
     else return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
@@ -50,19 +54,26 @@ struct Multiply : Real {
 };
 struct Divide : Real {
   static constexpr Domain kDomain = Domain::kFloat;
-  template <class T> static T one(T a, T b) { return a / b; }
+  template <class D, class V> static V many(D, V a, V b) { return hn::Div(a, b); }
 };
 // A NaN on either side is the result.
 struct Max : Real {
+  template <class D, class V> static V many(D, V a, V b) {
+    return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+  }
   template <class T> static T one(T a, T b) { return ((a > b) | (a != a)) ? a : b; }
 };
 struct Min : Real {
+  template <class D, class V> static V many(D, V a, V b) {
+    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+  }
   template <class T> static T one(T a, T b) { return ((a < b) | (a != a)) ? a : b; }
 };
 
 }  // namespace
 
 NX_KERNELS(NX_DEFINE_KERNEL)
+NX_KERNELS(NX_DEFINE_CHAIN)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -78,6 +89,7 @@ HWY_AFTER_NAMESPACE();
 namespace nx::ops {
 
 NX_KERNELS(NX_EXPORT_KERNEL)
+NX_KERNELS(NX_EXPORT_CHAIN)
 
 namespace {
 
@@ -147,6 +159,7 @@ constinit const graph::OpRow kAdd = binary_row<kAdd, add_kernel>({
     .lower = +[](const LowerCall& c) { return lower_as(c, "add"); },
     .simplify = simplify_add,
     .commutative = true,
+    .chain = add_chain,
 });
 constinit const graph::OpRow kSubtract = binary_row<kSubtract, subtract_kernel>({
     .name = "subtract",
@@ -155,6 +168,7 @@ constinit const graph::OpRow kSubtract = binary_row<kSubtract, subtract_kernel>(
     },
     .lower = +[](const LowerCall& c) { return lower_as(c, "subtract"); },
     .simplify = simplify_subtract,
+    .chain = subtract_chain,
 });
 constinit const graph::OpRow kMultiply = binary_row<kMultiply, multiply_kernel>({
     .name = "multiply",
@@ -164,6 +178,7 @@ constinit const graph::OpRow kMultiply = binary_row<kMultiply, multiply_kernel>(
     .lower = +[](const LowerCall& c) { return lower_as(c, "multiply"); },
     .simplify = simplify_multiply,
     .commutative = true,
+    .chain = multiply_chain,
 });
 constinit const graph::OpRow kDivide = binary_row<kDivide, divide_kernel>({
     .name = "divide",
@@ -173,18 +188,21 @@ constinit const graph::OpRow kDivide = binary_row<kDivide, divide_kernel>({
     },
     .lower = +[](const LowerCall& c) { return lower_as(c, "divide"); },
     .simplify = simplify_divide,
+    .chain = divide_chain,
 });
 constinit const graph::OpRow kMax = binary_row<kMax, max_kernel>({
     .name = "max",
     .gradient = +extremum_gradient<true>,
     .lower = +[](const LowerCall& c) { return lower_extremum(c, "maximum"); },
     .commutative = true,
+    .chain = max_chain,
 });
 constinit const graph::OpRow kMin = binary_row<kMin, min_kernel>({
     .name = "min",
     .gradient = +extremum_gradient<false>,
     .lower = +[](const LowerCall& c) { return lower_extremum(c, "minimum"); },
     .commutative = true,
+    .chain = min_chain,
 });
 
 namespace {

@@ -17,6 +17,7 @@ struct ElementwiseDef {
   const char* no_gradient = nullptr;  // the reason, beside a null `gradient`
   float cost_ns = 0.1f;  // for one f32
   bool commutative = false;
+  kernels::ChainForm (*chain)(DType type) = nullptr;
 };
 
 /// All operands have one type and the result's dims; predicates give u8.
@@ -49,7 +50,7 @@ constexpr graph::OpRow elementwise_row(const ElementwiseDef& def) {
       .vectorize = &detail_rows::vectorize<kRow>,
       .lower = *def.lower,
       .host = graph::HostRule(graph::ElementwiseRule{
-          &detail_rows::kernel<kSelect, kArity, kPredicate>, def.cost_ns}),
+          &detail_rows::kernel<kSelect, kArity, kPredicate>, def.cost_ns, def.chain}),
       .simplify = def.simplify,
       .commutative = def.commutative,
   };

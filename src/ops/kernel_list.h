@@ -13,4 +13,13 @@
   HWY_EXPORT(name);                             \
   static kernels::TileKernel name##_kernel(DType type) { return HWY_DYNAMIC_DISPATCH(name)(type); }
 
+/// Beside the two above, for families whose operations are links of chains (kernels/chain.h).
+#define NX_DEFINE_CHAIN(row, name, arity, ...) \
+  ChainForm name##_form(DType type) { return select_chain<__VA_ARGS__, arity>(type); }
+#define NX_EXPORT_CHAIN(row, name, arity, ...)                          \
+  HWY_EXPORT(name##_form);                                              \
+  [[maybe_unused]] static kernels::ChainForm name##_chain(DType type) { \
+    return HWY_DYNAMIC_DISPATCH(name##_form)(type);                     \
+  }
+
 #define NX_ROW_ADDRESS(row, name, arity, ...) &row,

@@ -11,7 +11,7 @@
 #define HWY_TARGET_INCLUDE "ops/unary_simple.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include "kernels/elementwise-inl.h"
+#include "kernels/chain-inl.h"
 
 #define NX_KERNELS(X)                         \
   X(kAbs, abs, 1, Abs)                        \
@@ -29,6 +29,7 @@ HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
 namespace {
 using namespace kernels::HWY_NAMESPACE;
+using kernels::ChainForm;
 using kernels::Domain;
 using kernels::TileKernel;
 using kernels::Wrapping;
@@ -41,6 +42,8 @@ struct Float : Real {
   static constexpr Domain kDomain = Domain::kFloat;
 };
 struct Abs : Real {
+  static constexpr bool kIsLink = true;
+  template <class D, class V> static V many(D, V a) { return hn::Abs(a); }
   template <class T> static T one(T a) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(a);
     else if constexpr (std::is_unsigned_v<T>) return a;
@@ -48,6 +51,8 @@ struct Abs : Real {
   }
 };
 struct Negate : Real {
+  static constexpr bool kIsLink = true;
+  template <class D, class V> static V many(D, V a) { return hn::Neg(a); }
   template <class T> static T one(T a) {
     if constexpr (std::is_floating_point_v<T>) return -a;
     else return static_cast<T>(0 - Wrapping<T>(a));
@@ -77,9 +82,11 @@ struct Round : Float {
   }
 };
 struct Sqrt : Float {
+  static constexpr bool kIsLink = true;
   template <class D, class V> static V many(D, V a) { return hn::Sqrt(a); }
 };
 struct Rsqrt : Float {
+  static constexpr bool kIsLink = true;
   template <class D, class V> static V many(D d, V a) {
     return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(a));
   }
@@ -98,6 +105,7 @@ struct IsInfinity : Float {
 }  // namespace
 
 NX_KERNELS(NX_DEFINE_KERNEL)
+NX_KERNELS(NX_DEFINE_CHAIN)
 
 }  // namespace nx::ops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -114,6 +122,7 @@ HWY_AFTER_NAMESPACE();
 namespace nx::ops {
 
 NX_KERNELS(NX_EXPORT_KERNEL)
+NX_KERNELS(NX_EXPORT_CHAIN)
 
 namespace {
 
@@ -136,12 +145,14 @@ constinit const graph::OpRow kAbs = unary_row<kAbs, abs_kernel>({
       if (is_unsigned(c.in_types[0].type)) return {c.in[0]};
       return lower_as(c, "abs");
     },
+    .chain = abs_chain,
 });
 constinit const graph::OpRow kNegate = unary_row<kNegate, negate_kernel>({
     .name = "negate",
     .gradient = +[](const GradCall& c) -> Tensors { return {-c.g[0]}; },
     .lower = +[](const LowerCall& c) { return lower_as(c, "negate"); },
     .simplify = simplify_negate,
+    .chain = negate_chain,
 });
 constinit const graph::OpRow kSign = unary_row<kSign, sign_kernel>({
     .name = "sign",
@@ -172,6 +183,7 @@ constinit const graph::OpRow kSqrt = unary_row<kSqrt, sqrt_kernel>({
     .gradient = +[](const GradCall& c) -> Tensors { return {c.g[0] * 0.5 / c.out[0]}; },
     .lower = +[](const LowerCall& c) { return lower_as(c, "sqrt"); },
     .cost_ns = 0.3f,
+    .chain = sqrt_chain,
 });
 constinit const graph::OpRow kRsqrt = unary_row<kRsqrt, rsqrt_kernel>({
     .name = "rsqrt",
@@ -180,6 +192,7 @@ constinit const graph::OpRow kRsqrt = unary_row<kRsqrt, rsqrt_kernel>({
     },
     .lower = +[](const LowerCall& c) { return lower_as(c, "rsqrt"); },
     .cost_ns = 0.5f,
+    .chain = rsqrt_chain,
 });
 constinit const graph::OpRow kIsNan = unary_predicate_row<kIsNan, is_nan_kernel>({
     .name = "is_nan",

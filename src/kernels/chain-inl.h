@@ -1,0 +1,169 @@
+// Links of chains (chain.h) out of per-element functions, for the SIMD target being compiled.
+// Included like elementwise-inl.h. An operation is a link for the floats when it has `many` and
+// says `kIsLink`.
+#if defined(NX_CHAIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NX_CHAIN_INL_H_
+#undef NX_CHAIN_INL_H_
+#else
+#define NX_CHAIN_INL_H_
+#endif
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/chain.h"
+#include "kernels/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nx::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Vectors that a link works on at once: they hide the latency of an operation, and eight are
+/// passed in registers on every target.
+inline constexpr std::size_t kChainVectors = 8;
+
+template <class T, class Block = std::make_index_sequence<kChainVectors>>
+struct Chains;
+
+template <class T, std::size_t... kVector>
+struct Chains<T, std::index_sequence<kVector...>> {
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  template <std::size_t>
+  using Value = V;
+  using Places = std::byte* const*;
+  using BlockCode = void (*)(const ChainLink*, Places, std::size_t first, Value<kVector>...);
+  using RestCode = void (*)(const ChainLink*, Places, std::size_t first, std::size_t count, V);
+
+  static T* address(const ChainLink* link, Places at) {
+    return reinterpret_cast<T*>(at[link->place]);
+  }
+  // The calls of the next link are in tail position: a jump, with the vectors where they are.
+  static void pass_block(const ChainLink* link, Places at, std::size_t first,
+                         Value<kVector>... value) {
+    reinterpret_cast<BlockCode>(link->code.block)(link, at, first, value...);
+  }
+  static void pass_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count,
+                        V value) {
+    reinterpret_cast<RestCode>(link->code.rest)(link, at, first, count, value);
+  }
+
+  /// An operation on a value in registers: vector `k` of a block, or up to one vector.
+  template <class Op>
+  struct Unary {
+    Unary(const ChainLink*, Places, std::size_t) {}
+    V block(V value, std::size_t) const { return Op::many(D(), value); }
+    V rest(V value, std::size_t) const { return Op::many(D(), value); }
+  };
+  template <class Op, bool kOnLeft, bool kOne>
+  struct Binary {
+    Binary(const ChainLink* link, Places at, std::size_t first)
+        : other(address(link, at) + (kOne ? 0 : first)) {}
+    V block(V value, std::size_t k) const {
+      const D d;
+      if constexpr (kOne) return apply(value, hn::Set(d, *other));
+      else return apply(value, hn::LoadU(d, other + k * hn::Lanes(d)));
+    }
+    V rest(V value, std::size_t count) const {
+      const D d;
+      if constexpr (kOne) return apply(value, hn::Set(d, *other));
+      else return apply(value, load_some(d, other, count));
+    }
+    static V apply(V value, V operand) {
+      if constexpr (kOnLeft) return Op::many(D(), value, operand);
+      else return Op::many(D(), operand, value);
+    }
+    const T* other;
+  };
+
+  template <class Step>
+  static void middle_block(const ChainLink* link, Places at, std::size_t first,
+                           Value<kVector>... value) {
+    const Step step(link, at, first);
+    pass_block(link + 1, at, first, step.block(value, kVector)...);
+  }
+  template <class Step>
+  static void middle_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count,
+                          V value) {
+    pass_rest(link + 1, at, first, count, Step(link, at, first).rest(value, count));
+  }
+
+  static void store_block(const ChainLink* link, Places at, std::size_t first,
+                          Value<kVector>... value) {
+    const D d;
+    T* const to = address(link, at) + first;
+    (hn::StoreU(value, d, to + kVector * hn::Lanes(d)), ...);
+  }
+  static void store_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count,
+                         V value) {
+    store_some(D(), value, address(link, at) + first, count);
+  }
+
+  template <class Step>
+  static void end_block(const ChainLink* link, Places at, std::size_t first,
+                        Value<kVector>... value) {
+    const Step step(link, at, first);
+    store_block(link + 1, at, first, step.block(value, kVector)...);
+  }
+  template <class Step>
+  static void end_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count,
+                       V value) {
+    store_rest(link + 1, at, first, count, Step(link, at, first).rest(value, count));
+  }
+
+  template <class Step>
+  static void run(const ChainLink* links, Places at, std::size_t count) {
+    const D d;
+    const T* const from = address(links, at);
+    const std::size_t lanes = hn::Lanes(d), block = lanes * kChainVectors;
+    std::size_t i = 0;
+    for (; i + block <= count; i += block) {
+      const Step step(links + 1, at, i);
+      pass_block(links + 2, at, i,
+                 step.block(hn::LoadU(d, from + i + kVector * lanes), kVector)...);
+    }
+    for (; i < count; i += lanes) {
+      const std::size_t some = std::min(lanes, count - i);
+      pass_rest(links + 2, at, i, some,
+                Step(links + 1, at, i).rest(load_some(d, from + i, some), some));
+    }
+  }
+
+  static LinkCode code(BlockCode block, RestCode rest) {
+    return {reinterpret_cast<ChainCode>(block), reinterpret_cast<ChainCode>(rest)};
+  }
+  template <class Step>
+  static LinkForm link() {
+    return {&run<Step>, code(&middle_block<Step>, &middle_rest<Step>),
+            code(&end_block<Step>, &end_rest<Step>)};
+  }
+  template <class Op, int kArity>
+  static ChainForm form() {
+    ChainForm form;
+    form.store = code(&store_block, &store_rest);
+    if constexpr (kArity == 1) {
+      form.unary = link<Unary<Op>>();
+    } else {
+      form.left = {link<Binary<Op, true, false>>(), link<Binary<Op, true, true>>()};
+      form.right = {link<Binary<Op, false, false>>(), link<Binary<Op, false, true>>()};
+    }
+    return form;
+  }
+};
+
+/// The operation as a link of chains of a type: for f32 and f64 only.
+template <class Op, int kArity>
+ChainForm select_chain(DType type) {
+  if constexpr (requires { requires Op::kIsLink; }) {
+    if (type == DType::f32) return Chains<float>::form<Op, kArity>();
+    if (type == DType::f64) return Chains<double>::form<Op, kArity>();
+  }
+  return {};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace nx::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif

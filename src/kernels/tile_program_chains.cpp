@@ -1,0 +1,100 @@
+// Elementwise operations of a builder as chains: values with one reader stay in vector registers.
+#include <utility>
+
+#include "kernels/tile_program.h"
+
+namespace nx::kernels {
+
+using Value = TileProgramBuilder::Value;
+
+class TileProgramChainer {
+ public:
+  using Node = TileProgramBuilder::Node;
+  using Link = TileProgramBuilder::Link;
+  using Kind = TileProgramBuilder::Kind;
+
+  explicit TileProgramChainer(TileProgramBuilder& builder)
+      : b_(builder), reads_(builder.nodes_.size()), reader_(builder.nodes_.size()) {
+    for (Value v = 0; v < b_.nodes_.size(); ++v)
+      for (const Value in : b_.nodes_[v].in) {
+        ++reads_[in];
+        reader_[in] = v;
+      }
+  }
+  void run() {
+    for (Value v = 0; v < b_.nodes_.size(); ++v)
+      if (is_link(v) && is_worthwhile(v)) add_link(v, side_of_value(b_.nodes_[v]));
+  }
+
+ private:
+  bool is_link(Value v) const {
+    const Node& node = b_.nodes_[v];
+    return (node.kind == Kind::kApply || node.kind == Kind::kChain) && node.form.exists();
+  }
+  /// Whether the value may stay in registers: one operation reads it, which is a link of the same
+  /// type (and SIMD target) over the same positions.
+  bool is_passed_on(Value v) const {
+    const Node &from = b_.nodes_[v], &to = b_.nodes_[reader_[v]];
+    return is_link(v) && reads_[v] == 1 && from.store < 0 && is_link(reader_[v]) &&
+           from.form.store.block == to.form.store.block && from.extent == to.extent;
+  }
+  /// An operation alone is a chain only where that saves a register full of copies.
+  bool is_worthwhile(Value v) const {
+    for (const Value in : b_.nodes_[v].in)
+      if (is_passed_on(in) || b_.is_one(in)) return true;
+    return is_passed_on(v);
+  }
+  /// The operand that is in registers: a chain, the later one of two; never a single element if
+  /// there is another.
+  std::size_t side_of_value(const Node& node) const {
+    if (node.in.size() == 1) return 0;
+    const Value left = node.in[0], right = node.in[1];
+    if (is_passed_on(left) != is_passed_on(right)) return is_passed_on(right) ? 1 : 0;
+    return is_passed_on(left) ? (right > left ? 1 : 0) : (b_.is_one(left) ? 1 : 0);
+  }
+  void add_link(Value v, std::size_t side);
+
+  TileProgramBuilder& b_;
+  std::vector<int> reads_;
+  std::vector<Value> reader_;  // the last one
+};
+
+void TileProgramChainer::add_link(Value v, std::size_t side) {
+  Node& node = b_.nodes_[v];
+  const Value value = node.in[side];
+  std::vector<Value> in = {value};
+  std::vector<Link> links;
+  if (is_passed_on(value)) {
+    Node& chain = b_.nodes_[value];
+    in = std::exchange(chain.in, {});
+    links = std::exchange(chain.links, {});
+    node.cost_ns += std::exchange(chain.cost_ns, 0.0f);
+  }
+  if (node.in.size() == 1) {
+    links.push_back({node.form.unary, 0, false});
+  } else {
+    const ChainForm::Binary& form = side == 0 ? node.form.left : node.form.right;
+    const Value other = node.in[1 - side];
+    links.push_back({b_.is_one(other) ? form.one : form.many, in.size(), b_.is_one(other)});
+    in.push_back(other);
+  }
+  node.kind = Kind::kChain;
+  node.in = std::move(in);
+  node.links = std::move(links);
+}
+
+bool TileProgramBuilder::is_one(Value value) const {
+  const Node& node = nodes_[value];
+  return node.extent == Extent::kScalar &&
+         (node.kind == Kind::kConstant || node.kind == Kind::kInput);
+}
+
+bool TileProgramBuilder::reads_one(const Node& node, std::size_t operand) const {
+  for (const Link& link : node.links)
+    if (link.operand == operand && operand != 0) return link.one;
+  return false;
+}
+
+void TileProgramBuilder::make_chains() { TileProgramChainer(*this).run(); }
+
+}  // namespace nx::kernels

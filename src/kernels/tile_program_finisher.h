@@ -1,0 +1,80 @@
+// The layout of a tile program: the finisher's state, for its parts in the .cpp.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/tile_program.h"
+#include "kernels/tile_program_layout.h"
+#include "nx/error.h"
+
+namespace nx::kernels {
+
+/// One layout of a builder's values for one size of tile.
+class TileProgramFinisher {
+ public:
+  using Builder = TileProgramBuilder;
+  using Value = Builder::Value;
+  using Kind = Builder::Kind;
+  using OpKind = TileProgram::OpKind;
+
+  TileProgramFinisher(const Builder& builder, std::span<const SlotAlias> aliases)
+      : b_(builder), aliases_(aliases) {
+    find_uses();
+    is_flat_ = b_.reductions_.empty();
+    for (const Builder::Node& node : b_.nodes_)
+      is_flat_ = is_flat_ && (node.extent == Extent::kFull || node.extent == Extent::kScalar);
+  }
+
+  TileProgram layout(std::int64_t tile);
+  bool is_flat() const noexcept { return is_flat_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+  struct Register {
+    std::size_t offset, bytes;
+    bool free;
+  };
+
+  void find_uses();
+  void choose_tile(std::int64_t tile);
+  void choose_units();
+  void place_inputs();
+  void add_operations();
+  void add_operation(Value v);
+  void add_scratch();
+  std::uint32_t new_place() {
+    if (p_.places_ == kMaxPlaces) throw InternalError("host", "a tile program is too large");
+    return p_.places_++;
+  }
+  /// A place in the arena of as many elements as `extent` needs.
+  std::uint32_t new_register(Extent extent, std::size_t element, std::size_t& index);
+  void emit_chain(Value v, std::uint32_t out);
+  /// How much of a register with copies of one element is read.
+  Extent widest_read(Value v) const;
+  void release_operands(Value v);
+  /// Whether a later operation reads memory that writing result `v` at once may overwrite.
+  bool is_overwriting(Value v) const;
+  std::uint32_t output_place(Value v);
+  TileProgram::Op& emit(OpKind kind, Value v, std::uint32_t out, std::span<const Value> in);
+  bool needs_copy(Kind kind) const noexcept {
+    return kind == Kind::kInput || kind == Kind::kConstant;
+  }
+  bool is_final(Kind kind) const noexcept {
+    return kind == Kind::kReduceLongRow || kind == Kind::kReduceColumn;
+  }
+
+  const Builder& b_;
+  std::span<const SlotAlias> aliases_;
+  bool is_flat_ = true;
+  std::vector<std::uint32_t> last_use_;  // by value: the last value that reads it
+  std::vector<bool> used_;
+  std::vector<std::uint32_t> last_read_of_slot_;
+  TileProgram p_;
+  std::vector<Register> registers_;
+  std::vector<std::uint32_t> place_;       // by value
+  std::vector<std::size_t> register_of_;   // by value, for values in the arena
+  std::vector<TileProgram::Op> deferred_;  // copies at the end of a tile
+};
+
+}  // namespace nx::kernels
