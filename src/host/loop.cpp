@@ -219,10 +219,9 @@ Value LoopMaker::make(NodeIndex n) {
         fmt::format("the host compiler has no kernel for {} -> {}", names, name_of(type.type)),
         node.where);
   }
-  return loop_.builder.apply(kernel, in,
-                             fused.role == Role::kPerRow ? Extent::kPerRow : Extent::kFull,
-                             byte_size_of(type.type), rule->cost_ns,
-                             chain_form(*rule, types, type.type));
+  return loop_.builder.apply(
+      kernel, in, fused.role == Role::kPerRow ? Extent::kPerRow : Extent::kFull,
+      byte_size_of(type.type), rule->cost_ns, chain_form(*rule, types, type.type));
 }
 
 }  // namespace
