@@ -9,6 +9,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/strided.h"
+#include "kernels/threads.h"
 
 namespace nx::kernels {
 namespace {
@@ -131,6 +132,23 @@ class Dot final : public PreparedKernel {
 };
 
 }  // namespace
+
+std::int64_t runs_of(const MatmulSpec& s) {
+  constexpr std::int64_t kLeastRun = 384, kMostRuns = 8;  // shorter runs gain nothing
+  if (s.type != DType::f32 || s.batch > 1) return 1;
+  return std::clamp<std::int64_t>(s.k / std::max({2 * s.m, 2 * s.n, kLeastRun}), 1, kMostRuns);
+}
+
+void add_runs(const MatmulSpec& s, float* c, const char* partials, std::size_t partial_bytes,
+              std::int64_t runs, int threads) {
+  parallel_for(s.m, threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t run = 1; run < runs; ++run) {
+      const auto* const more = reinterpret_cast<const float*>(
+          partials + partial_bytes * static_cast<std::size_t>(run - 1));
+      for (std::int64_t i = begin * s.n; i < end * s.n; ++i) c[i] += more[i];
+    }
+  });
+}
 
 std::unique_ptr<PreparedKernel> prepare_dot(const DotSpec& spec) {
   // The order of contracted axes is free: a's order in memory merges most often.

@@ -13,8 +13,8 @@ struct DotSpec {
   ArraySpec a, b;
   Dims contract_a, batch_a, contract_b, batch_b;
 };
-/// Integers wrap; f32 goes through oneDNN but for small products, as does bf16 where it can; f16,
-/// bf16 and f8 are added up in f32. The bits of the result do not depend on the number of threads.
+/// Integers wrap; large products of f32 go through oneDNN, as does bf16 where it can; f16, bf16 and
+/// f8 are added up in f32. The bits of the result do not depend on the number of threads.
 std::unique_ptr<PreparedKernel> prepare_dot(const DotSpec& spec);
 
 /// `c[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]`, c contiguous, strides in elements.
@@ -32,6 +32,14 @@ inline double products_of(const MatmulSpec& s) {
          static_cast<double>(s.n);
 }
 
+/// How many runs k is cut into, whose products are added up in order: long rows and columns with a
+/// small result are then read by one thread each. It follows from the shape alone, and with it the
+/// order of additions. 1 but for f32.
+std::int64_t runs_of(const MatmulSpec& spec);
+/// Adds the products of the later runs, `partial_bytes` apart, to c, that of the first.
+void add_runs(const MatmulSpec& spec, float* c, const char* partials, std::size_t partial_bytes,
+              std::int64_t runs, int threads);
+
 class Matmul {
  public:
   virtual ~Matmul() = default;
@@ -42,8 +50,9 @@ class Matmul {
 };
 /// oneDNN's primitive, from a bounded cache; null when it has none for the type on this machine.
 std::shared_ptr<const Matmul> onednn_matmul(const MatmulSpec& spec);
-/// Our own kernel for small products of f32 and f64; null for others, by type, shape and strides
-/// alone. An element depends on its row of a and its column of b, not on m, n or the batch.
+/// Our own kernel for small and middle-sized products of f32 and f64; null for others, by type,
+/// shape and strides alone. With one run along k an element depends on its row of a and its column
+/// of b, not on m, n or the batch.
 std::shared_ptr<const Matmul> small_matmul(const MatmulSpec& spec);
 /// Our own loops, for every type.
 std::shared_ptr<const Matmul> blocked_matmul(const MatmulSpec& spec);

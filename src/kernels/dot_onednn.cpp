@@ -77,17 +77,6 @@ struct Part {
 
 /// What a thread should have to do at least, in multiplications: about 1 us.
 constexpr double kLeastWork = 1.2e5;
-/// Runs of k shorter than this gain nothing.
-constexpr std::int64_t kLeastRun = 384;
-constexpr std::int64_t kMostRuns = 8;
-
-/// How many runs k is cut into, whose products are added up in order: long rows and columns with a
-/// small result are then read by one thread each. It follows from the shape alone, and with it the
-/// order of additions.
-std::int64_t runs_of(const MatmulSpec& s) {
-  if (s.type != DType::f32 || s.batch > 1) return 1;
-  return std::clamp<std::int64_t>(s.k / std::max({2 * s.m, 2 * s.n, kLeastRun}), 1, kMostRuns);
-}
 
 std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -142,7 +131,9 @@ class OneDnnMatmul final : public Matmul {
                    });
     }
     give_back(std::move(arguments));
-    if (runs_ > 1) add_runs(static_cast<float*>(c), static_cast<char*>(scratch), threads);
+    if (runs_ > 1)
+      add_runs(spec_, static_cast<float*>(c), static_cast<char*>(scratch) + partials_,
+               partial_bytes_, runs_, threads);
   }
 
  private:
@@ -224,15 +215,6 @@ class OneDnnMatmul final : public Matmul {
     args.c.set_data_handle(to + part.c);
     args.scratch.set_data_handle(bytes + part.scratch);
     primitives_[part.primitive].matmul.execute(cpu_stream(), args.all);
-  }
-
-  void add_runs(float* c, char* scratch, int threads) const {
-    parallel_for(spec_.m, threads, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t run = 1; run < runs_; ++run) {
-        const auto* const more = reinterpret_cast<const float*>(partial(scratch, run));
-        for (std::int64_t i = begin * spec_.n; i < end * spec_.n; ++i) c[i] += more[i];
-      }
-    });
   }
 
   std::unique_ptr<Arguments> take() const {

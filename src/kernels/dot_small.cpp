@@ -1,7 +1,7 @@
-// Small matrix products, where a call of oneDNN costs more than the work
-// (docs/decisions/0012-own-kernel-for-small-products.md). A block of the result stays in registers
-// over the whole of k: each element is one chain of multiply-adds, whatever m, n and the threads.
-// What is left over at the end of rows and columns is covered by blocks that overlap.
+// Small and middle-sized matrix products, where oneDNN's call costs more than the work or its loops
+// are no faster (docs/decisions/0012-own-kernel-for-small-products.md). A block of the result stays
+// in registers over the whole of k: each element is one chain of multiply-adds, whatever m, n and
+// the threads. What is left over at the end of rows and columns is covered by blocks that overlap.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -14,15 +14,19 @@
 #define HWY_TARGET_INCLUDE "kernels/dot_small.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
+
+#include "kernels/dot_small-inl.h"
 
 #ifndef NX_KERNELS_DOT_SMALL_ONCE
 #define NX_KERNELS_DOT_SMALL_ONCE
 namespace nx::kernels {
-/// What one thread computes: rows and vectors of columns of some products of the batch.
+/// What one thread computes: rows and vectors of columns of some products of the batch, over a
+/// part of k.
 struct SmallPiece {
   std::int64_t batch_begin = 0, batch_end = 0, row_begin = 0, row_end = 0;
-  std::int64_t vector_begin = 0, vector_end = 0;
+  std::int64_t vector_begin = 0, vector_end = 0, k_begin = 0, k_end = 0;
 };
 /// The kernel of one type on this machine.
 struct SmallKernel {
@@ -42,172 +46,14 @@ SmallKernel small_kernel(DType) { return {}; }  // oneDNN has vectors even then
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-// 32 registers hold 8 x 3 vectors of the result, 16 hold 4 x 2.
-#if HWY_TARGET == HWY_SSE2 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || \
-    HWY_TARGET == HWY_AVX2
-constexpr std::int64_t kRows = 4, kVectors = 2, kRowsAlone = 8;
-#else
-constexpr std::int64_t kRows = 8, kVectors = 3, kRowsAlone = 16;
-#endif
-#if HWY_MEM_OPS_MIGHT_FAULT
-constexpr bool kMasks = false;
-#else
-constexpr bool kMasks = true;  // masked lanes are not read
-#endif
-
-/// A block of the result and what it is made of; strides in elements. The vectors begin at
-/// columns 0, lanes, 2 * lanes… but the last one at `last`; `width` of its lanes are there.
+/// The processor foresees how a row goes on, not where the next block's rows begin. Shorter rows
+/// are in a cache anyway.
+constexpr std::int64_t kLongRow = 256;
 template <class T>
-struct Block {
-  const T* a;
-  std::int64_t a_m, a_k;
-  const T* b;
-  std::int64_t b_k;
-  T* c;
-  std::int64_t c_m, k, last, width;
-};
-
-template <class T, int kR, int kV>
-void multiply_block(const Block<T>& s) {
-  const hn::ScalableTag<T> d;
-  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
-  hn::Vec<decltype(d)> acc[kR][kV], right[kV];
-#pragma GCC unroll 16
-  for (int i = 0; i < kR; ++i)
-#pragma GCC unroll 16
-    for (int v = 0; v < kV; ++v) acc[i][v] = hn::Zero(d);
-  // Each pointer serves three rows: row + 0, 1, 2 strides are forms of one address.
-  constexpr int kPointers = (kR + 2) / 3;
-  const T* rows[kPointers];
-#pragma GCC unroll 16
-  for (int i = 0; i < kPointers; ++i) rows[i] = s.a + 3 * i * s.a_m;
-  const std::int64_t a_m = s.a_m, a_k = s.a_k, b_k = s.b_k, last = s.last;
-  const T* b = s.b;
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(s.width));
-  for (std::int64_t p = s.k; p != 0; --p) {
-#pragma GCC unroll 16
-    for (int v = 0; v + 1 < kV; ++v) right[v] = hn::LoadU(d, b + v * kLanes);
-    if constexpr (kV == 1 && kMasks) right[0] = hn::MaskedLoad(mask, d, b);
-    else right[kV - 1] = hn::LoadU(d, b + last);
-#pragma GCC unroll 16
-    for (int i = 0; i < kR; ++i) {
-      const auto left = hn::Set(d, rows[i / 3][i % 3 * a_m]);
-#pragma GCC unroll 16
-      for (int v = 0; v < kV; ++v) acc[i][v] = hn::MulAdd(left, right[v], acc[i][v]);
-    }
-    b += b_k;
-#pragma GCC unroll 16
-    for (int i = 0; i < kPointers; ++i) rows[i] += a_k;
-  }
-  T* c = s.c;
-  if (kV == 1 && s.width < kLanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kR; ++i, c += s.c_m) {
-      if constexpr (kMasks) {
-        hn::BlendedStore(acc[i][0], mask, d, c);
-      } else {
-        HWY_ALIGN T rest[kLanes];
-        hn::Store(acc[i][0], d, rest);
-        std::copy_n(rest, s.width, c);
-      }
-    }
-    return;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kR; ++i, c += s.c_m) {
-#pragma GCC unroll 16
-    for (int v = 0; v + 1 < kV; ++v) hn::StoreU(acc[i][v], d, c + v * kLanes);
-    hn::StoreU(acc[i][kV - 1], d, c + last);
-  }
-}
-
-template <class T>
-using MultiplyBlock = void (*)(const Block<T>&);
-template <class T, int kV, int... kR>
-MultiplyBlock<T> block_of_rows(std::int64_t rows, std::integer_sequence<int, kR...>) {
-  constexpr MultiplyBlock<T> kAll[] = {&multiply_block<T, kR + 1, kV>...};
-  return kAll[rows - 1];
-}
-template <class T>
-MultiplyBlock<T> block_for(std::int64_t rows, std::int64_t vectors) {
-  if (vectors == 1) return block_of_rows<T, 1>(rows, std::make_integer_sequence<int, kRowsAlone>());
-  constexpr std::make_integer_sequence<int, kRows> kUpToRows;
-  if constexpr (kVectors > 2)
-    if (vectors == 3) return block_of_rows<T, 3>(rows, kUpToRows);
-  return block_of_rows<T, 2>(rows, kUpToRows);
-}
-
-/// `to[k][width]` from columns that are contiguous.
-template <class T>
-void turn_columns(const T* b, std::int64_t b_n, std::int64_t k, std::int64_t columns, T* to,
-                  std::int64_t width) {
-  for (std::int64_t j = 0; j < columns; ++j)
-    for (std::int64_t p = 0; p < k; ++p) to[p * width + j] = b[j * b_n + p];
-}
-
-/// A vector of blocks of 4, each from `stride` further on.
-template <class D>
-hn::Vec<D> load_blocks(D d, const float* from, std::int64_t stride) {
-  if constexpr (hn::MaxLanes(D()) == 4) {
-    return hn::LoadU(d, from);
-  } else {
-    const hn::Half<D> half;
-    constexpr auto kBlocks = static_cast<std::int64_t>(hn::MaxLanes(half)) / 4;
-    return hn::Combine(d, load_blocks(half, from + kBlocks * stride, stride),
-                       load_blocks(half, from, stride));
-  }
-}
-
-/// Blocks of 4 x 4 are turned in registers, as many at a time as a vector holds. Wants at least
-/// a vector of columns and a k of 4; what is left over at the ends is turned twice.
-template <class D>
-void turn_blocks(D d, const float* b, std::int64_t b_n, std::int64_t k, std::int64_t columns,
-                 float* to, std::int64_t width) {
-  const hn::Repartition<double, D> pairs;
-  const auto pair = [&](auto x) HWY_ATTR { return hn::BitCast(pairs, x); };
-  const auto store = [&](auto x, float* out) HWY_ATTR { hn::StoreU(hn::BitCast(d, x), d, out); };
-  constexpr std::int64_t kLanes = hn::MaxLanes(D());
-  for (std::int64_t i = 0; i < columns; i += kLanes) {
-    const std::int64_t j = std::min(i, columns - kLanes);
-    for (std::int64_t q = 0; q < k; q += 4) {
-      const std::int64_t p = std::min(q, k - 4);
-      const float* const from = b + j * b_n + p;
-      const auto x0 = load_blocks(d, from, 4 * b_n), x1 = load_blocks(d, from + b_n, 4 * b_n),
-                 x2 = load_blocks(d, from + 2 * b_n, 4 * b_n),
-                 x3 = load_blocks(d, from + 3 * b_n, 4 * b_n);
-      const auto low01 = pair(hn::InterleaveLower(d, x0, x1)),
-                 low23 = pair(hn::InterleaveLower(d, x2, x3)),
-                 high01 = pair(hn::InterleaveUpper(d, x0, x1)),
-                 high23 = pair(hn::InterleaveUpper(d, x2, x3));
-      float* const out = to + p * width + j;
-      store(hn::InterleaveLower(pairs, low01, low23), out);
-      store(hn::InterleaveUpper(pairs, low01, low23), out + width);
-      store(hn::InterleaveLower(pairs, high01, high23), out + 2 * width);
-      store(hn::InterleaveUpper(pairs, high01, high23), out + 3 * width);
-    }
-  }
-}
-
-void turn_columns(const float* b, std::int64_t b_n, std::int64_t k, std::int64_t columns, float* to,
-                  std::int64_t width) {
-  const hn::ScalableTag<float> d;
-  const hn::FixedTag<float, 4> four;
-  if (k >= 4 && columns >= hn::MaxLanes(d)) turn_blocks(d, b, b_n, k, columns, to, width);
-  else if (k >= 4 && columns >= 4) turn_blocks(four, b, b_n, k, columns, to, width);
-  else turn_columns<float>(b, b_n, k, columns, to, width);
-}
-
-/// Puts the columns of b that a panel has side by side, zeros where a lone vector is wider.
-template <class T>
-void pack(const MatmulSpec& s, const T* b, std::int64_t columns, T* to, std::int64_t width) {
-  if (s.b_n == 1) {
-    for (std::int64_t p = 0; p < s.k; ++p) std::copy_n(b + p * s.b_k, columns, to + p * width);
-  } else {
-    turn_columns(b, s.b_n, s.k, columns, to, width);
-  }
-  if (kMasks || columns >= static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()))) return;
-  for (std::int64_t p = 0; p < s.k; ++p)
-    std::fill_n(to + p * width + columns, width - columns, T{});
+void fetch_rows(const T* a, std::int64_t a_m, std::int64_t rows) {
+  constexpr std::int64_t kAhead = 256 / sizeof(T), kLine = 64 / sizeof(T);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t p = 0; p < kAhead; p += kLine) hwy::Prefetch(a + i * a_m + p);
 }
 
 /// A panel of at most kVectors vectors of columns, of all rows and products of the piece.
@@ -219,10 +65,11 @@ void run_panel(const MatmulSpec& s, const SmallPiece& piece, std::int64_t column
   const bool packed = (s.b_n != 1 && s.n > 1) || (!kMasks && width < kLanes);
   const std::int64_t most = vectors == 1 ? kRowsAlone : kRows;
   const std::int64_t blocks = (rows + most - 1) / most, block_rows = (rows + blocks - 1) / blocks;
+  const std::int64_t k = piece.k_end - piece.k_begin;
   const MultiplyBlock<T> multiply = block_for<T>(block_rows, vectors);
   for (std::int64_t i = piece.batch_begin; i < piece.batch_end; ++i) {
-    const T* const from = b + i * s.b_batch + column * s.b_n;
-    if (packed) pack(s, from, last + width, scratch, vectors * kLanes);
+    const T* const from = b + i * s.b_batch + piece.k_begin * s.b_k + column * s.b_n;
+    if (packed) pack(s, from, k, last + width, scratch, vectors * kLanes);
     Block<T> block{.a = a,
                    .a_m = s.a_m,
                    .a_k = s.a_k,
@@ -230,13 +77,16 @@ void run_panel(const MatmulSpec& s, const SmallPiece& piece, std::int64_t column
                    .b_k = packed ? vectors * kLanes : s.b_k,
                    .c = c,
                    .c_m = s.n,
-                   .k = s.k,
+                   .k = k,
                    .last = last,
                    .width = width};
     for (std::int64_t row = piece.row_begin; row < piece.row_end; row += block_rows) {
       const std::int64_t first = std::min(row, piece.row_end - block_rows);
-      block.a = a + i * s.a_batch + first * s.a_m;
+      block.a = a + i * s.a_batch + first * s.a_m + piece.k_begin * s.a_k;
       block.c = c + (i * s.m + first) * s.n + column;
+      const std::int64_t next = first + block_rows;
+      if (s.a_k == 1 && k >= kLongRow && next < piece.row_end)
+        fetch_rows(block.a + block_rows * s.a_m, s.a_m, std::min(block_rows, piece.row_end - next));
       multiply(block);
     }
   }
@@ -265,7 +115,7 @@ SmallKernel small_kernel_for() {
   return {.rows = kRows,
           .vectors = kVectors,
           .lanes = kLanes,
-          .most_work = kRows == 8 ? 1 << 20 : 1 << 15,
+          .most_work = kRows == 8 ? 1 << 24 : 1 << 15,
           .run = &run_piece<T>};
 }
 
@@ -299,12 +149,12 @@ MatmulSpec as_row(const MatmulSpec& s) {
 
 /// Whether a product, or each of a batch, is of those where the kernel was measured to be ahead.
 /// Columns that have to be packed want rows to pay for it.
-bool is_small(const MatmulSpec& s, const SmallKernel& kernel) {
-  constexpr std::int64_t kMostResults = 1 << 16, kMostK = 256;
+bool is_taken(const MatmulSpec& s, const SmallKernel& kernel) {
+  constexpr std::int64_t kMostResults = 1 << 18, kMostK = 1024;
   if (s.k > kMostK || s.m > kMostResults || s.n > kMostResults) return false;
   if (s.m * s.n > kMostResults || s.m * s.n * s.k > kernel.most_work) return false;
   const bool packed = s.b_n != 1 && s.n > 1;
-  return !packed || s.k <= kMostK / 2 || s.m >= 16;
+  return !packed || s.k <= 128 || s.m >= 16;
 }
 
 /// What a thread should have to do at least, in multiplications: about 1 us.
@@ -313,10 +163,15 @@ constexpr double kLeastWork = 1e5;
 class SmallMatmul final : public Matmul {
  public:
   SmallMatmul(const MatmulSpec& spec, bool is_turned, const SmallKernel& kernel)
-      : spec_(spec), is_turned_(is_turned), kernel_(kernel), threads_(most_threads()) {}
+      : spec_(spec),
+        is_turned_(is_turned),
+        kernel_(kernel),
+        threads_(most_threads()),
+        runs_(runs_of(spec)) {}
 
   std::size_t scratch_bytes() const override {
-    return thread_bytes() * static_cast<std::size_t>(threads_);
+    return thread_bytes() * static_cast<std::size_t>(threads_) +
+           partial_bytes() * static_cast<std::size_t>(runs_ - 1);
   }
   // Two thirds of the speed with operands from the nearest cache: they come from others' as well.
   double cost_us() const override { return products_of(spec_) / 9e4; }
@@ -327,31 +182,53 @@ class SmallMatmul final : public Matmul {
     threads = std::clamp(static_cast<int>(most), 1, threads_);
     const std::int64_t blocks = (spec_.m + kernel_.rows - 1) / kernel_.rows;
     const std::int64_t vectors = (spec_.n + kernel_.lanes - 1) / kernel_.lanes;
-    if (threads == 1) {
-      kernel_.run(spec_, {0, spec_.batch, 0, spec_.m, 0, vectors}, a, b, c, scratch);
+    if (threads == 1 && runs_ == 1) {
+      kernel_.run(spec_, {0, spec_.batch, 0, spec_.m, 0, vectors, 0, spec_.k}, a, b, c, scratch);
       return;
     }
-    const std::int64_t groups = std::min<std::int64_t>(threads, spec_.batch);
-    const std::int64_t across = std::min(threads / groups, blocks);
-    const std::int64_t along = std::min(threads / groups / across, vectors);
-    const auto run_one = [&](std::int64_t i, std::int64_t thread) {
-      const std::int64_t group = i / along / across, y = i / along % across, x = i % along;
+    const std::int64_t each = std::max<std::int64_t>(1, threads / runs_);
+    const std::int64_t groups = std::min(each, spec_.batch);
+    const auto [across, along] = cut(each / groups, blocks, vectors);
+    char* const partials =
+        static_cast<char*>(scratch) + thread_bytes() * static_cast<std::size_t>(threads_);
+    const auto run_one = [&, across = across, along = along](std::int64_t i, std::int64_t thread) {
+      const std::int64_t run = i / along / across / groups, group = i / along / across % groups,
+                         y = i / along % across, x = i % along;
       const SmallPiece piece{.batch_begin = spec_.batch * group / groups,
                              .batch_end = spec_.batch * (group + 1) / groups,
                              .row_begin = blocks * y / across * kernel_.rows,
                              .row_end = std::min(blocks * (y + 1) / across * kernel_.rows, spec_.m),
                              .vector_begin = vectors * x / along,
-                             .vector_end = vectors * (x + 1) / along};
-      kernel_.run(spec_, piece, a, b, c,
+                             .vector_end = vectors * (x + 1) / along,
+                             .k_begin = spec_.k * run / runs_,
+                             .k_end = spec_.k * (run + 1) / runs_};
+      void* const to =
+          run == 0 ? c : partials + partial_bytes() * static_cast<std::size_t>(run - 1);
+      kernel_.run(spec_, piece, a, b, to,
                   static_cast<char*>(scratch) + thread_bytes() * static_cast<std::size_t>(thread));
     };
-    parallel_for(groups * across * along, threads,
+    parallel_for(runs_ * groups * across * along, threads,
                  [&](std::int64_t begin, std::int64_t end, std::int64_t thread) {
                    for (std::int64_t i = begin; i < end; ++i) run_one(i, thread);
                  });
+    if (runs_ > 1)
+      add_runs(spec_, static_cast<float*>(c), partials, partial_bytes(), runs_, threads);
   }
 
  private:
+  /// Into how many pieces rows and columns are cut for some threads: that which leaves the least to
+  /// one of them, rows first.
+  static std::pair<std::int64_t, std::int64_t> cut(std::int64_t threads, std::int64_t blocks,
+                                                   std::int64_t vectors) {
+    const auto most = [&](std::int64_t across, std::int64_t along) {
+      return ((blocks + across - 1) / across) * ((vectors + along - 1) / along);
+    };
+    const std::int64_t across = std::min(threads, blocks), along = std::min(threads, vectors);
+    const std::int64_t rest_along = std::min(threads / across, vectors);
+    const std::int64_t rest_across = std::min(threads / along, blocks);
+    if (most(across, rest_along) <= most(rest_across, along)) return {across, rest_along};
+    return {rest_across, along};
+  }
   std::size_t thread_bytes() const {
     if (spec_.b_n == 1 && spec_.n >= kernel_.lanes) return 0;
     const std::int64_t vectors =
@@ -360,10 +237,15 @@ class SmallMatmul final : public Matmul {
     return (elements * byte_size_of(spec_.type) + 63) / 64 * 64;
   }
 
+  std::size_t partial_bytes() const {
+    return (static_cast<std::size_t>(spec_.m * spec_.n) * byte_size_of(spec_.type) + 63) / 64 * 64;
+  }
+
   MatmulSpec spec_;
   bool is_turned_;
   SmallKernel kernel_;
   int threads_;
+  std::int64_t runs_;  // along k
 };
 
 }  // namespace
@@ -372,7 +254,7 @@ std::shared_ptr<const Matmul> small_matmul(const MatmulSpec& spec) {
   const SmallKernel kernel = HWY_DYNAMIC_DISPATCH(small_kernel)(spec.type);
   const bool is_turned = spec.n == 1;
   const MatmulSpec turned = is_turned ? as_row(spec) : spec;
-  if (kernel.run == nullptr || !is_small(turned, kernel)) return nullptr;
+  if (kernel.run == nullptr || !is_taken(turned, kernel)) return nullptr;
   return std::make_shared<const SmallMatmul>(turned, is_turned, kernel);
 }
 

@@ -141,6 +141,21 @@ TEST(DotSmall, random_sizes_agree_with_a_loop_in_double) {
   });
 }
 
+TEST(DotSmall, long_sums_are_cut_into_runs_and_agree_with_a_loop_in_double) {
+  for_each_target([] {
+    for (const std::int64_t k : {255, 256, 257, 767, 768, 1024})
+      for (const Layout layout : kLayouts)
+        for (const std::int64_t m : {1, 17, 40})
+          for (const std::int64_t n : {1, 11, 50}) {
+            const MatmulSpec s = spec_of<float>(1, m, k, n, layout);
+            if (small_matmul(s) == nullptr) continue;
+            ASSERT_NO_FATAL_FAILURE(expect_close_to_double<float>(s));
+            const Operands<float> in(s);
+            expect_same_bits(run(s, in.a, in.b), run(s, in.a, in.b, 2), s);
+          }
+  });
+}
+
 TEST(DotSmall, rows_and_columns_may_lie_apart) {
   // Parts of larger arrays: [5, 7] of rows of 11, [7, 19] of rows of 40, and its transpose.
   for_each_target([] {
@@ -165,8 +180,8 @@ TEST(DotSmall, the_bits_do_not_depend_on_the_number_of_threads) {
   for_each_target([] {
     for (const Layout layout : kLayouts)
       for (const std::int64_t batch : {1, 2, 7})
-        for (const std::int64_t m : {3, 90, 128}) {
-          const MatmulSpec s = spec_of<float>(batch, m, 100, 65, layout);
+        for (const auto& [m, k] : {std::pair{3, 100}, {90, 100}, {128, 100}, {128, 784}}) {
+          const MatmulSpec s = spec_of<float>(batch, m, k, 65, layout);
           if (small_matmul(s) == nullptr) continue;
           const Operands<float> in(s);
           const auto one = run(s, in.a, in.b, 1);
@@ -224,7 +239,7 @@ TEST(DotSmall, nan_and_infinity_go_where_a_plain_sum_takes_them) {
 }
 
 TEST(DotSmall, large_products_and_other_types_are_left_to_others) {
-  EXPECT_EQ(small_matmul(spec_of<float>(1, 128, 784, 90, {})), nullptr);
+  EXPECT_EQ(small_matmul(spec_of<float>(1, 8, 5000, 8, {})), nullptr);
   EXPECT_EQ(small_matmul(spec_of<float>(1, 512, 512, 512, {})), nullptr);
   MatmulSpec s = spec_of<float>(1, 4, 4, 4, {});
   EXPECT_NE(small_matmul(s), nullptr);
