@@ -94,7 +94,7 @@ struct ElementwiseRule {
 /// A reduction over `axes` (ReduceAttrs) of one operand into the same element type.
 struct ReduceRule {
   kernels::TileKernel (*combine)(DType type);       // acc = combine(acc, x), elementwise
-  kernels::RowReduceKernel (*row)(DType type);      // a contiguous run into one value
+  kernels::RowReduceKernel (*row)(DType type);      // contiguous rows into one value each
   Number (*identity)(DType type);                   // what the accumulator begins with
 };
 /// The result reads the operand at strides: result element (i0, i1, …) is the operand's element

@@ -152,10 +152,10 @@ struct Chains<T, std::index_sequence<kVector...>> {
   }
 };
 
-/// The operation as a link of chains of a type: for f32 and f64 only.
+/// The operation as a link of chains of a type: for f32 and f64 only, and where there are vectors.
 template <class Op, int kArity>
 ChainForm select_chain(DType type) {
-  if constexpr (requires { requires Op::kIsLink; }) {
+  if constexpr (HWY_TARGET != HWY_SCALAR && requires { requires Op::kIsLink; }) {
     if (type == DType::f32) return Chains<float>::form<Op, kArity>();
     if (type == DType::f64) return Chains<double>::form<Op, kArity>();
   }

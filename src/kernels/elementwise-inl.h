@@ -111,6 +111,13 @@ HWY_NOINLINE void scalar_tile2(const TileCall& call) {
   for (std::size_t i = 0; i < count; ++i) out[i] = Op::template one<T>(a[i], b[i]);
 }
 
+/// Whether loops over `one` are to be preferred to `many`: the compiler vectorises them, where
+/// Highway has no vectors.
+template <class Op, class T, class... Operands>
+constexpr bool prefers_one() {
+  return HWY_TARGET == HWY_SCALAR && requires(Operands... x) { Op::template one<T>(x...); };
+}
+
 template <class Op, int kArity, class T>
 TileKernel typed_kernel() {
   using Out = std::conditional_t<Op::kPredicate, std::uint8_t, T>;
@@ -119,14 +126,16 @@ TileKernel typed_kernel() {
     return &Op::template run<T>;
   } else if constexpr (kArity == 1) {
     if constexpr (std::is_floating_point_v<T> && !Op::kPredicate) {
-      if constexpr (HasMany1<Op, D, hn::Vec<D>>) return &vector_tile1<Op, T>;
+      if constexpr (HasMany1<Op, D, hn::Vec<D>> && !prefers_one<Op, T, T>())
+        return &vector_tile1<Op, T>;
       else return &scalar_tile1<Op, T, Out>;
     } else {
       return &scalar_tile1<Op, T, Out>;
     }
   } else {
     if constexpr (std::is_floating_point_v<T> && !Op::kPredicate) {
-      if constexpr (HasMany2<Op, D, hn::Vec<D>>) return &vector_tile2<Op, T>;
+      if constexpr (HasMany2<Op, D, hn::Vec<D>> && !prefers_one<Op, T, T, T>())
+        return &vector_tile2<Op, T>;
       else return &scalar_tile2<Op, T, Out>;
     } else {
       return &scalar_tile2<Op, T, Out>;

@@ -58,6 +58,10 @@ struct Product {
 };
 // The accumulator stays when it is larger or NaN, else the other comes in: a NaN always stays.
 struct Max {
+  struct WithoutNan {  // among the elements
+    template <class T>
+    static T one(T a, T b) { return b > a ? b : a; }
+  };
   template <class T>
   static T one(T a, T b) { return a >= b || a != a ? a : b; }
   template <class V>
@@ -65,6 +69,10 @@ struct Max {
   template <class T> static constexpr bool kVector = std::is_floating_point_v<T>;
 };
 struct Min {
+  struct WithoutNan {  // among the elements
+    template <class T>
+    static T one(T a, T b) { return b < a ? b : a; }
+  };
   template <class T>
   static T one(T a, T b) { return a <= b || a != a ? a : b; }
   template <class V>
@@ -114,18 +122,53 @@ T fold_lanes(const T* in, std::size_t count) {
   return lanes[0];
 }
 
+/// Rows of a few elements, each from first to last: several rows side by side, since an operation
+/// waits for the one before it.
 template <class Op, class T>
-void reduce_row(const void* in_address, std::size_t count, void* acc_address) {
-  const T* const in = static_cast<const T*>(in_address);
-  T& acc = *static_cast<T*>(acc_address);
-  constexpr std::size_t kFew = 64 / sizeof(T) < 8 ? 8 : 64 / sizeof(T);
-  if (count >= 8 * kFew) {
-    acc = Op::one(acc, fold_lanes<Op, T, 4 * kFew>(in, count));
-  } else if (count >= 2 * kFew) {
-    acc = Op::one(acc, fold_lanes<Op, T, kFew>(in, count));
-  } else {
-    for (std::size_t i = 0; i < count; ++i) acc = Op::one(acc, in[i]);
+void reduce_short_rows(const T* in, std::size_t rows, std::size_t columns, T* acc) {
+  constexpr std::size_t kRows = 8;
+  std::size_t r = 0;
+  for (; r + kRows <= rows; r += kRows, in += kRows * columns, acc += kRows) {
+    T value[kRows];
+    for (std::size_t k = 0; k < kRows; ++k) value[k] = acc[k];
+    for (std::size_t c = 0; c < columns; ++c)
+      for (std::size_t k = 0; k < kRows; ++k) value[k] = Op::one(value[k], in[k * columns + c]);
+    for (std::size_t k = 0; k < kRows; ++k) acc[k] = value[k];
   }
+  for (; r < rows; ++r, in += columns, ++acc) {
+    T value = *acc;
+    for (std::size_t c = 0; c < columns; ++c) value = Op::one(value, in[c]);
+    *acc = value;
+  }
+}
+
+template <class T>
+bool has_nan(const T* in, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto nans = hn::IsNaN(hn::Zero(d));
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) nans = hn::Or(nans, hn::IsNaN(hn::LoadU(d, in + i)));
+  bool any = !hn::AllFalse(d, nans);
+  for (; i < count; ++i) any = any || in[i] != in[i];
+  return any;
+}
+
+template <class Op, class T>
+void reduce_rows(const void* in_address, std::size_t rows, std::size_t columns,
+                 void* acc_address) {
+  const T* in = static_cast<const T*>(in_address);
+  T* const acc = static_cast<T*>(acc_address);
+  constexpr std::size_t kFew = 64 / sizeof(T) < 8 ? 8 : 64 / sizeof(T);
+  if (columns < 2 * kFew) {
+    if constexpr (std::is_floating_point_v<T> && requires { typename Op::WithoutNan; })
+      if (!has_nan(in, rows * columns))
+        return reduce_short_rows<typename Op::WithoutNan>(in, rows, columns, acc);
+    return reduce_short_rows<Op>(in, rows, columns, acc);
+  }
+  for (std::size_t r = 0; r < rows; ++r, in += columns)
+    acc[r] = Op::one(acc[r], columns >= 8 * kFew ? fold_lanes<Op, T, 4 * kFew>(in, columns)
+                                                 : fold_lanes<Op, T, kFew>(in, columns));
 }
 
 template <class Op, class T>
@@ -154,7 +197,7 @@ Kernels kernels_of(DType type) {
     using T = decltype(element);
     if constexpr (requires(T a) { a >= a; } || std::is_same_v<Op, Sum> ||
                   std::is_same_v<Op, Product>)
-      return {&combine<Op, T>, &reduce_row<Op, T>};
+      return {&combine<Op, T>, &reduce_rows<Op, T>};
     return {};
   });
 }
@@ -174,10 +217,10 @@ Kernels kernels_for(Reduction reduction, DType type) {
     case Reduction::kProduct: return kernels_of<Product>(type);
     case Reduction::kMax: return kernels_of<Max>(type);
     case Reduction::kMin: return kernels_of<Min>(type);
-    case Reduction::kAll: return {&combine<And, std::uint8_t>, &reduce_row<And, std::uint8_t>};
+    case Reduction::kAll: return {&combine<And, std::uint8_t>, &reduce_rows<And, std::uint8_t>};
     case Reduction::kAny: break;
   }
-  return {&combine<Or, std::uint8_t>, &reduce_row<Or, std::uint8_t>};
+  return {&combine<Or, std::uint8_t>, &reduce_rows<Or, std::uint8_t>};
 }
 
 }  // namespace nx::kernels::HWY_NAMESPACE

@@ -39,9 +39,10 @@ struct TileCall {
 };
 using TileKernel = void (*)(const TileCall&);
 
-/// Reduces `count` contiguous elements into one value: `*acc = combine(*acc, in[0..count))`.
-/// The order of combination depends on `count` alone.
-using RowReduceKernel = void (*)(const void* in, std::size_t count, void* acc);
+/// Reduces rows of contiguous elements, one after the other, each into one value:
+/// `acc[r] = combine(acc[r], in[r * columns .. (r + 1) * columns))`. The order of combination depends
+/// on `columns` alone.
+using RowReduceKernel = void (*)(const void* in, std::size_t rows, std::size_t columns, void* acc);
 
 /// An array in memory: row-major, contiguous.
 struct ArraySpec {

@@ -191,14 +191,9 @@ void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) c
         break;
       case OpKind::kReduceRow: {
         const Reduction& reduction = reductions_[op.extra].reduction;
-        const std::size_t element = op.element;
-        const std::size_t row = static_cast<std::size_t>(tile.columns) * element;
-        const std::byte* from = at[in[0]];
-        std::byte* to = at[op.out];
-        for (std::int64_t r = 0; r < tile.rows; ++r, from += row, to += element) {
-          std::memcpy(to, reduction.identity.data(), element);
-          reduction.row(from, static_cast<std::size_t>(tile.columns), to);
-        }
+        fill_run(op.element, reduction.identity.data(), tile.rows, at[op.out]);
+        reduction.row(at[in[0]], static_cast<std::size_t>(tile.rows),
+                      static_cast<std::size_t>(tile.columns), at[op.out]);
         break;
       }
       case OpKind::kReduceLongRow: reduce_long_row(call, op, tile, at[in[0]]); break;
@@ -221,7 +216,7 @@ void TileProgram::reduce_long_row(const Call& call, const Op& op, const Tile& ti
           : call.scratch + state.scratch + static_cast<std::size_t>(tile.unit) * op.element;
   if (tile.column % (kRowChunkTiles * tile_columns_) == 0)
     std::memcpy(acc, state.reduction.identity.data(), op.element);
-  state.reduction.row(from, static_cast<std::size_t>(tile.columns), acc);
+  state.reduction.row(from, 1, static_cast<std::size_t>(tile.columns), acc);
 }
 
 void TileProgram::reduce_column(const Call& call, const Op& op, const Tile& tile,

@@ -55,6 +55,7 @@ struct Multiply : Real {
 struct Divide : Real {
   static constexpr Domain kDomain = Domain::kFloat;
   template <class D, class V> static V many(D, V a, V b) { return hn::Div(a, b); }
+  template <class T> static T one(T a, T b) { return a / b; }
 };
 // A NaN on either side is the result.
 struct Max : Real {

@@ -177,10 +177,11 @@ inline const OpRow kConvert = make_row(
 // -- reductions
 // --------------------------------------------------------------------------------------
 template <class T, class F>
-void row_loop(const void* in, std::size_t count, void* acc) {
-  T value = *static_cast<T*>(acc);
-  for (std::size_t i = 0; i < count; ++i) value = F{}(value, static_cast<const T*>(in)[i]);
-  *static_cast<T*>(acc) = value;
+void row_loop(const void* in, std::size_t rows, std::size_t columns, void* acc) {
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    T& value = static_cast<T*>(acc)[i / columns];
+    value = F{}(value, static_cast<const T*>(in)[i]);
+  }
 }
 template <class F>
 kernels::TileKernel combine_of(DType type) {

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <random>
+#include <type_traits>
 #include <vector>
 
 #include "nx/element.h"
@@ -16,8 +19,25 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 template <class T>
 T reduce(Reduction reduction, const std::vector<T>& in, T start) {
-  row_reduce_kernel(reduction, DTypeOf<T>::kType)(in.data(), in.size(), &start);
+  row_reduce_kernel(reduction, DTypeOf<T>::kType)(in.data(), 1, in.size(), &start);
   return start;
+}
+
+/// One step of a reduction in order; the first NaN stays, of equal extremes the first.
+template <class T>
+T from_first(Reduction reduction, T a, T b) {
+  switch (reduction) {
+    case Reduction::kSum: return static_cast<T>(a + b);
+    case Reduction::kProduct:
+      if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>;
+        return static_cast<T>(static_cast<std::uint64_t>(static_cast<U>(a)) * static_cast<U>(b));
+      } else {
+        return a * b;
+      }
+    case Reduction::kMax: return a >= b || a != a ? a : b;
+    default: return a <= b || a != a ? a : b;
+  }
 }
 
 TEST(RowReduce, sums_every_length_exactly_for_integers) {
@@ -43,6 +63,53 @@ TEST(RowReduce, max_and_min_pass_nan_on_from_every_place) {
       ASSERT_TRUE(std::isnan(reduce(Reduction::kMax, in, low)));
       ASSERT_TRUE(std::isnan(reduce(Reduction::kMin, in, -low)));
     }
+}
+
+template <class T>
+void check_rows_side_by_side() {
+  std::mt19937 random(3);
+  const DType type = DTypeOf<T>::kType;
+  for (const Reduction reduction :
+       {Reduction::kSum, Reduction::kProduct, Reduction::kMax, Reduction::kMin})
+    for (std::size_t columns = 0; columns <= 70; ++columns)
+      for (const std::size_t rows : {1u, 7u, 8u, 9u, 24u}) {
+        std::vector<T> in(rows * columns), start(rows);
+        for (T& x : start) x = static_cast<T>(random() % 5);
+        for (T& x : in) {
+          x = static_cast<T>(static_cast<double>(random() % 2000) / 700 -
+                             (std::is_unsigned_v<T> ? 0 : 1));
+          if (std::is_floating_point_v<T> && random() % 40 == 0) x = static_cast<T>(-0.0);
+          if (std::is_floating_point_v<T> && rows == 9 && random() % 90 == 0)
+            x = std::numeric_limits<T>::quiet_NaN();
+        }
+        std::vector<T> together = start, alone = start;
+        row_reduce_kernel(reduction, type)(in.data(), rows, columns, together.data());
+        for (std::size_t r = 0; r < rows; ++r)
+          row_reduce_kernel(reduction, type)(in.data() + r * columns, 1, columns, &alone[r]);
+        for (std::size_t r = 0; r < rows; ++r) {
+          if (together[r] != together[r] && alone[r] != alone[r]) continue;
+          ASSERT_EQ(std::memcmp(&together[r], &alone[r], sizeof(T)), 0)
+              << name_of(type) << " " << rows << "x" << columns << " row " << r;
+        }
+        if (columns > 15) continue;
+        for (std::size_t r = 0; r < rows; ++r) {
+          T want = start[r];
+          for (std::size_t c = 0; c < columns; ++c)
+            want = from_first<T>(reduction, want, in[r * columns + c]);
+          if (want != want && together[r] != together[r]) continue;
+          ASSERT_EQ(std::memcmp(&together[r], &want, sizeof(T)), 0)
+              << name_of(type) << " " << rows << "x" << columns << " row " << r;
+        }
+      }
+}
+
+TEST(RowReduce,
+     rows_side_by_side_have_the_bits_of_rows_alone_and_short_ones_go_from_first_to_last) {
+  check_rows_side_by_side<float>();
+  check_rows_side_by_side<double>();
+  check_rows_side_by_side<std::int32_t>();
+  check_rows_side_by_side<std::int64_t>();
+  check_rows_side_by_side<std::uint8_t>();
 }
 
 TEST(RowReduce, narrow_integers_wrap) {

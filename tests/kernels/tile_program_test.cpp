@@ -20,14 +20,14 @@ void subtract(const TileCall& c) {
     static_cast<float*>(c.out)[i] =
         static_cast<const float*>(c.in[0])[i] - static_cast<const float*>(c.in[1])[i];
 }
-void sum_row(const void* in, std::size_t count, void* acc) {
-  for (std::size_t i = 0; i < count; ++i)
-    *static_cast<float*>(acc) += static_cast<const float*>(in)[i];
+void sum_rows(const void* in, std::size_t rows, std::size_t columns, void* acc) {
+  for (std::size_t i = 0; i < rows * columns; ++i)
+    static_cast<float*>(acc)[i / columns] += static_cast<const float*>(in)[i];
 }
 Reduction sum() {
   Reduction reduction;
   reduction.combine = add;
-  reduction.row = sum_row;
+  reduction.row = sum_rows;
   return reduction;
 }
 std::vector<float> counted(std::int64_t n) {
