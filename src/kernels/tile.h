@@ -40,8 +40,8 @@ struct TileCall {
 using TileKernel = void (*)(const TileCall&);
 
 /// Reduces rows of contiguous elements, one after the other, each into one value:
-/// `acc[r] = combine(acc[r], in[r * columns .. (r + 1) * columns))`. The order of combination depends
-/// on `columns` alone.
+/// `acc[r] = combine(acc[r], in[r * columns .. (r + 1) * columns))`. The order of combination
+/// depends on `columns` alone.
 using RowReduceKernel = void (*)(const void* in, std::size_t rows, std::size_t columns, void* acc);
 
 /// An array in memory: row-major, contiguous.
