@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <random>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,10 +66,12 @@ inline std::pair<State, Tensor> step(const State& s, const Tensor& x, const Tens
 
 inline State new_state() {
   State s;
+  Tensor key = nx::random::key(0);
   for (std::size_t i = 0; i < 3; ++i) {
-    const nx::Dims shape{kSizes[i], kSizes[i + 1]};
-    const Tensor flat = nx::iota(shape, {.type = nx::f32});
-    s.params[i] = {nx::sin(flat * 12.9898f) * 0.05f, nx::zeros({kSizes[i + 1]})};
+    Tensor normal;
+    std::tie(normal, key) = nx::random::normal(key, {.shape = {kSizes[i], kSizes[i + 1]}});
+    const float scale = std::sqrt(2.f / static_cast<float>(kSizes[i]));  // He: units stay alive
+    s.params[i] = {normal * scale, nx::zeros({kSizes[i + 1]})};
   }
   s.mu = nx::map_leaves(s.params, [](const Tensor& t) { return nx::clone(t * 0.f); });
   s.nu = nx::map_leaves(s.params, [](const Tensor& t) { return nx::clone(t * 0.f); });

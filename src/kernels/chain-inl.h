@@ -100,6 +100,40 @@ struct Chains<T, std::index_sequence<kVector...>> {
     store_some(D(), value, address(link, at) + first, count);
   }
 
+  static void store_and_go_on_block(const ChainLink* link, Places at, std::size_t first,
+                                    Value<kVector>... value) {
+    store_block(link, at, first, value...);
+    pass_block(link + 1, at, first, value...);
+  }
+  static void store_and_go_on_rest(const ChainLink* link, Places at, std::size_t first,
+                                   std::size_t count, V value) {
+    store_rest(link, at, first, count, value);
+    pass_rest(link + 1, at, first, count, value);
+  }
+
+  /// The first operation: a value is loaded and the link after it consumed.
+  template <class Step>
+  static void begin_block(const ChainLink* link, Places at, std::size_t first) {
+    const D d;
+    const T* const from = address(link, at) + first;
+    const Step step(link + 1, at, first);
+    pass_block(link + 2, at, first,
+               step.block(hn::LoadU(d, from + kVector * hn::Lanes(d)), kVector)...);
+  }
+  template <class Step>
+  static void begin_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count) {
+    const V value = load_some(D(), address(link, at) + first, count);
+    pass_rest(link + 2, at, first, count, Step(link + 1, at, first).rest(value, count));
+  }
+  template <class Step>
+  static void next_block(const ChainLink* link, Places at, std::size_t first, Value<kVector>...) {
+    begin_block<Step>(link, at, first);
+  }
+  template <class Step>
+  static void next_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count, V) {
+    begin_rest<Step>(link, at, first, count);
+  }
+
   template <class Step>
   static void end_block(const ChainLink* link, Places at, std::size_t first,
                         Value<kVector>... value) {
@@ -114,20 +148,10 @@ struct Chains<T, std::index_sequence<kVector...>> {
 
   template <class Step>
   static void run(const ChainLink* links, Places at, std::size_t count) {
-    const D d;
-    const T* const from = address(links, at);
-    const std::size_t lanes = hn::Lanes(d), block = lanes * kChainVectors;
+    const std::size_t lanes = hn::Lanes(D()), block = lanes * kChainVectors;
     std::size_t i = 0;
-    for (; i + block <= count; i += block) {
-      const Step step(links + 1, at, i);
-      pass_block(links + 2, at, i,
-                 step.block(hn::LoadU(d, from + i + kVector * lanes), kVector)...);
-    }
-    for (; i < count; i += lanes) {
-      const std::size_t some = std::min(lanes, count - i);
-      pass_rest(links + 2, at, i, some,
-                Step(links + 1, at, i).rest(load_some(d, from + i, some), some));
-    }
+    for (; i + block <= count; i += block) begin_block<Step>(links, at, i);
+    for (; i < count; i += lanes) begin_rest<Step>(links, at, i, std::min(lanes, count - i));
   }
 
   static LinkCode code(BlockCode block, RestCode rest) {
@@ -135,13 +159,14 @@ struct Chains<T, std::index_sequence<kVector...>> {
   }
   template <class Step>
   static LinkForm link() {
-    return {&run<Step>, code(&middle_block<Step>, &middle_rest<Step>),
-            code(&end_block<Step>, &end_rest<Step>)};
+    return {&run<Step>, code(&next_block<Step>, &next_rest<Step>),
+            code(&middle_block<Step>, &middle_rest<Step>), code(&end_block<Step>, &end_rest<Step>)};
   }
   template <class Op, int kArity>
   static ChainForm form() {
     ChainForm form;
     form.store = code(&store_block, &store_rest);
+    form.store_and_go_on = code(&store_and_go_on_block, &store_and_go_on_rest);
     if constexpr (kArity == 1) {
       form.unary = link<Unary<Op>>();
     } else {

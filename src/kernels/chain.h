@@ -4,7 +4,8 @@
 // A chain is an array of links: the place of the value that it begins with; one link for each
 // operation, with the place of its other operand; the place of the result. Links work on the value
 // in registers and jump to the next. They are compiled for each operation, type and SIMD target
-// (chain-inl.h).
+// (chain-inl.h). Chains that follow one another are run as one: all of them over a few vectors,
+// then over the next, so that the slow operations of one overlap with the others.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct ChainLink {
   std::uint32_t place = 0;  // of the first value, the other operand, or the result
 };
 
-/// Runs the chain of `links` over `count` elements; `at` are the addresses of places. The result
+/// Runs the chains of `links` over `count` elements; `at` are the addresses of places. The result
 /// may lie on operands that are read element by element.
 using ChainRun = void (*)(const ChainLink* links, std::byte* const* at, std::size_t count);
 
@@ -33,12 +34,14 @@ using ChainRun = void (*)(const ChainLink* links, std::byte* const* at, std::siz
 /// is a first one, and a link that stores.
 struct LinkForm {
   ChainRun first = nullptr;
+  LinkCode next;  // the first of a chain that follows another: in the link of what it begins with
   LinkCode middle, last;
 };
 
 /// How an operation is a link of chains of one type.
 struct ChainForm {
   LinkCode store;  // null: it is none. The same for all operations of a type
+  LinkCode store_and_go_on;  // to the chain that follows
   LinkForm unary;
   struct Binary {
     LinkForm many, one;  // the other operand: an element for each position, or one for all

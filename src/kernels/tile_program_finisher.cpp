@@ -171,15 +171,37 @@ TileProgram::Op& TileProgramFinisher::emit(OpKind kind, Value v, std::uint32_t o
 
 void TileProgramFinisher::emit_chain(Value v, std::uint32_t out) {
   const Builder::Node& node = b_.nodes_[v];
-  TileProgram::Op& op = emit(OpKind::kChain, v, out, {});
-  op.extra = static_cast<std::uint32_t>(p_.links_.size());
-  op.chain = node.links[0].form.first;
-  p_.links_.push_back({{}, place_[node.in[0]]});
+  const LinkForm& first = node.links[0].form;
+  const bool follows = last_chain_ != kNone && follows_chain(v);
+  if (follows) {
+    go_on_after_chain();
+  } else {
+    TileProgram::Op& op = emit(OpKind::kChain, v, out, {});
+    op.extra = static_cast<std::uint32_t>(p_.links_.size());
+    op.chain = first.first;
+  }
+  p_.links_.push_back({follows ? first.next : LinkCode(), place_[node.in[0]]});
   for (const Builder::Link& link : node.links)
     p_.links_.push_back({link.form.middle, place_[node.in[link.operand]]});
   if (node.links.size() > 1) p_.links_.back().code = node.links.back().form.last;
   p_.links_.push_back({node.form.store, out});
-  p_.operations_ += node.links.size() - 1;
+  p_.operations_ += node.links.size() - (follows ? 0 : 1);
+  last_chain_ = v;
+}
+
+/// Whether chain `v` can be run together with the operation before it.
+bool TileProgramFinisher::follows_chain(Value v) const {
+  const Builder::Node &before = b_.nodes_[last_chain_], &node = b_.nodes_[v];
+  return p_.body_.back().kind == OpKind::kChain && before.extent == node.extent &&
+         before.form.store.block == node.form.store.block;
+}
+
+/// The chain that was emitted last stores, and goes on to one that is emitted next.
+void TileProgramFinisher::go_on_after_chain() {
+  const Builder::Node& before = b_.nodes_[last_chain_];
+  p_.links_.back().code = before.form.store_and_go_on;
+  if (before.links.size() > 1)
+    p_.links_[p_.links_.size() - 2].code = before.links.back().form.middle;
 }
 
 void TileProgramFinisher::release_operands(Value v) {
@@ -304,6 +326,7 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
   p_ = TileProgram();
   registers_.clear();
   deferred_.clear();
+  last_chain_ = kNone;
   place_.assign(b_.nodes_.size(), 0);
   register_of_.assign(b_.nodes_.size(), kNone);
   find_uses();

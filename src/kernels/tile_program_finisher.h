@@ -50,6 +50,8 @@ class TileProgramFinisher {
   /// A place in the arena of as many elements as `extent` needs.
   std::uint32_t new_register(Extent extent, std::size_t element, std::size_t& index);
   void emit_chain(Value v, std::uint32_t out);
+  bool follows_chain(Value v) const;
+  void go_on_after_chain();
   /// How much of a register with copies of one element is read.
   Extent widest_read(Value v) const;
   void release_operands(Value v);
@@ -75,6 +77,7 @@ class TileProgramFinisher {
   std::vector<std::uint32_t> place_;       // by value
   std::vector<std::size_t> register_of_;   // by value, for values in the arena
   std::vector<TileProgram::Op> deferred_;  // copies at the end of a tile
+  std::uint32_t last_chain_ = kNone;       // the value of the chain that was emitted last
 };
 
 }  // namespace nx::kernels
