@@ -23,13 +23,15 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-// 32 registers hold 8 x 3 vectors of the result, 16 hold 4 x 2.
+// The largest blocks: 32 registers hold 8 x 3 vectors of the result, 16 hold 4 x 3. Few rows are
+// given more vectors, a lone vector more rows, so that there are enough chains at a time.
 #if HWY_TARGET == HWY_SSE2 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || \
     HWY_TARGET == HWY_AVX2
-constexpr std::int64_t kRows = 4, kVectors = 2, kRowsAlone = 8;
+constexpr std::int64_t kRows = 4, kRowsAlone = 12, kFewRows = 2;
 #else
-constexpr std::int64_t kRows = 8, kVectors = 3, kRowsAlone = 16;
+constexpr std::int64_t kRows = 8, kRowsAlone = 16, kFewRows = 4;
 #endif
+constexpr std::int64_t kVectors = 3, kManyVectors = 6;
 #if HWY_MEM_OPS_MIGHT_FAULT
 constexpr bool kMasks = false;
 #else
@@ -112,10 +114,10 @@ MultiplyBlock<T> block_of_rows(std::int64_t rows, std::integer_sequence<int, kR.
 template <class T>
 MultiplyBlock<T> block_for(std::int64_t rows, std::int64_t vectors) {
   if (vectors == 1) return block_of_rows<T, 1>(rows, std::make_integer_sequence<int, kRowsAlone>());
+  if (vectors > kVectors)
+    return block_of_rows<T, kManyVectors>(rows, std::make_integer_sequence<int, kFewRows>());
   constexpr std::make_integer_sequence<int, kRows> kUpToRows;
-  if constexpr (kVectors > 2)
-    if (vectors == 3) return block_of_rows<T, 3>(rows, kUpToRows);
-  return block_of_rows<T, 2>(rows, kUpToRows);
+  return vectors == 2 ? block_of_rows<T, 2>(rows, kUpToRows) : block_of_rows<T, 3>(rows, kUpToRows);
 }
 
 /// `to[k][width]` from columns that are contiguous.

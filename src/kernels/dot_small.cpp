@@ -30,8 +30,10 @@ struct SmallPiece {
 };
 /// The kernel of one type on this machine.
 struct SmallKernel {
-  std::int64_t rows = 0, vectors = 0, lanes = 0;  // of the largest block
-  std::int64_t most_work = 0;                     // up to which it is ahead of oneDNN's
+  std::int64_t rows = 0, lanes = 0;            // of the largest block, of a vector
+  std::int64_t few_rows = 0;                   // which get many_vectors, others vectors
+  std::int64_t vectors = 0, many_vectors = 0;  // side by side
+  std::int64_t most_k = 0, most_work = 0;      // up to which it is ahead of oneDNN's
   void (*run)(const MatmulSpec&, const SmallPiece&, const void* a, const void* b, void* c,
               void* scratch) = nullptr;
 };
@@ -56,7 +58,7 @@ void fetch_rows(const T* a, std::int64_t a_m, std::int64_t rows) {
     for (std::int64_t p = 0; p < kAhead; p += kLine) hwy::Prefetch(a + i * a_m + p);
 }
 
-/// A panel of at most kVectors vectors of columns, of all rows and products of the piece.
+/// A panel of some vectors of columns, of all rows and products of the piece.
 template <class T>
 void run_panel(const MatmulSpec& s, const SmallPiece& piece, std::int64_t column,
                std::int64_t vectors, std::int64_t last, const T* a, const T* b, T* c, T* scratch) {
@@ -97,10 +99,10 @@ void run_piece(const MatmulSpec& s, const SmallPiece& piece, const void* a, cons
                void* scratch) {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const std::int64_t last_column = std::max<std::int64_t>(0, s.n - kLanes);
-  std::int64_t v = piece.vector_begin;
-  for (std::int64_t panels = (piece.vector_end - v + kVectors - 1) / kVectors; panels > 0;
-       --panels) {
-    const std::int64_t vectors = (piece.vector_end - v + panels - 1) / panels;
+  for (std::int64_t v = piece.vector_begin; v < piece.vector_end;) {
+    const std::int64_t left = piece.vector_end - v, panels = (left + kVectors - 1) / kVectors;
+    const std::int64_t vectors =
+        s.m <= kFewRows && left >= kManyVectors ? kManyVectors : (left + panels - 1) / panels;
     const std::int64_t column = std::min(v * kLanes, last_column);
     v += vectors;
     const std::int64_t last = std::min((v - 1) * kLanes, last_column) - column;
@@ -112,10 +114,14 @@ void run_piece(const MatmulSpec& s, const SmallPiece& piece, const void* a, cons
 template <class T>
 SmallKernel small_kernel_for() {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr bool kIsWide = kRows == 8;
   return {.rows = kRows,
-          .vectors = kVectors,
           .lanes = kLanes,
-          .most_work = kRows == 8 ? 1 << 24 : 1 << 15,
+          .few_rows = kFewRows,
+          .vectors = kVectors,
+          .many_vectors = kManyVectors,
+          .most_k = kIsWide ? 1024 : 256,
+          .most_work = kIsWide ? 1 << 24 : 1 << 20,
           .run = &run_piece<T>};
 }
 
@@ -150,8 +156,8 @@ MatmulSpec as_row(const MatmulSpec& s) {
 /// Whether a product, or each of a batch, is of those where the kernel was measured to be ahead.
 /// Columns that have to be packed want rows to pay for it.
 bool is_taken(const MatmulSpec& s, const SmallKernel& kernel) {
-  constexpr std::int64_t kMostResults = 1 << 18, kMostK = 1024;
-  if (s.k > kMostK || s.m > kMostResults || s.n > kMostResults) return false;
+  constexpr std::int64_t kMostResults = 1 << 18;
+  if (s.k > kernel.most_k || s.m > kMostResults || s.n > kMostResults) return false;
   if (s.m * s.n > kMostResults || s.m * s.n * s.k > kernel.most_work) return false;
   const bool packed = s.b_n != 1 && s.n > 1;
   return !packed || s.k <= 128 || s.m >= 16;
@@ -232,7 +238,8 @@ class SmallMatmul final : public Matmul {
   std::size_t thread_bytes() const {
     if (spec_.b_n == 1 && spec_.n >= kernel_.lanes) return 0;
     const std::int64_t vectors =
-        std::min(kernel_.vectors, (spec_.n + kernel_.lanes - 1) / kernel_.lanes);
+        std::min(spec_.m <= kernel_.few_rows ? kernel_.many_vectors : kernel_.vectors,
+                 (spec_.n + kernel_.lanes - 1) / kernel_.lanes);
     const auto elements = static_cast<std::size_t>(spec_.k * vectors * kernel_.lanes);
     return (elements * byte_size_of(spec_.type) + 63) / 64 * 64;
   }
