@@ -48,6 +48,7 @@ struct Block {
   std::int64_t b_k;
   T* c;
   std::int64_t c_m, k, last, width;
+  std::int64_t ahead = 0;  // from each row to the one that is fetched meanwhile; 0: none
 };
 
 template <class T, int kR, int kV>
@@ -67,20 +68,29 @@ void multiply_block(const Block<T>& s) {
   const std::int64_t a_m = s.a_m, a_k = s.a_k, b_k = s.b_k, last = s.last;
   const T* b = s.b;
   const auto mask = hn::FirstN(d, static_cast<std::size_t>(s.width));
-  for (std::int64_t p = s.k; p != 0; --p) {
+  const std::int64_t ahead = s.ahead;
+  for (std::int64_t rest = s.k; rest > 0;) {
+    const std::int64_t some = ahead == 0 ? rest : std::min<std::int64_t>(rest, 64 / sizeof(T));
+    rest -= some;
+    if (ahead != 0) {
 #pragma GCC unroll 16
-    for (int v = 0; v + 1 < kV; ++v) right[v] = hn::LoadU(d, b + v * kLanes);
-    if constexpr (kV == 1 && kMasks) right[0] = hn::MaskedLoad(mask, d, b);
-    else right[kV - 1] = hn::LoadU(d, b + last);
-#pragma GCC unroll 16
-    for (int i = 0; i < kR; ++i) {
-      const auto left = hn::Set(d, rows[i / 3][i % 3 * a_m]);
-#pragma GCC unroll 16
-      for (int v = 0; v < kV; ++v) acc[i][v] = hn::MulAdd(left, right[v], acc[i][v]);
+      for (int i = 0; i < kR; ++i) hwy::Prefetch(rows[i / 3] + i % 3 * a_m + ahead);
     }
-    b += b_k;
+    for (std::int64_t p = some; p != 0; --p) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kPointers; ++i) rows[i] += a_k;
+      for (int v = 0; v + 1 < kV; ++v) right[v] = hn::LoadU(d, b + v * kLanes);
+      if constexpr (kV == 1 && kMasks) right[0] = hn::MaskedLoad(mask, d, b);
+      else right[kV - 1] = hn::LoadU(d, b + last);
+#pragma GCC unroll 16
+      for (int i = 0; i < kR; ++i) {
+        const auto left = hn::Set(d, rows[i / 3][i % 3 * a_m]);
+#pragma GCC unroll 16
+        for (int v = 0; v < kV; ++v) acc[i][v] = hn::MulAdd(left, right[v], acc[i][v]);
+      }
+      b += b_k;
+#pragma GCC unroll 16
+      for (int i = 0; i < kPointers; ++i) rows[i] += a_k;
+    }
   }
   T* c = s.c;
   if (kV == 1 && s.width < kLanes) {
