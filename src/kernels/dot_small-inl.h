@@ -8,6 +8,7 @@
 #define NX_DOT_SMALL_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>

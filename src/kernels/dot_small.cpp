@@ -14,7 +14,6 @@
 #define HWY_TARGET_INCLUDE "kernels/dot_small.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "kernels/dot_small-inl.h"
