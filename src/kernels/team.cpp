@@ -23,6 +23,8 @@ namespace {
 constexpr int kMostThreads = 256;
 constexpr auto kSpin = std::chrono::microseconds(100);
 constexpr int kSpinsBetweenClocks = 64;
+constexpr int kJobsBetweenMeasures = 1024, kJobsBeforeFirstMeasure = 16;
+constexpr int kMeasures = 5;
 constexpr int kSpinsBeforeTaking = 20;  // under a microsecond: a worker that has begun may be done
 
 inline void pause() noexcept {
@@ -40,6 +42,7 @@ class Team {
  public:
   void run(int parts, TeamJob job, const void* context, std::size_t bytes) noexcept;
   bool is_awake() const noexcept { return awake_.load(std::memory_order_relaxed) > 0; }
+  double handover_us() const noexcept { return handover_us_.load(std::memory_order_relaxed); }
   void forget_threads() noexcept;
 
  private:
@@ -76,12 +79,17 @@ class Team {
   bool is_done(int part, std::uint64_t number) noexcept {
     return at(part).done.load(std::memory_order_acquire) >= number;
   }
+  void share(int parts, TeamJob job, const void* context, std::size_t bytes) noexcept;
+  void measure_handover() noexcept;
   void add_workers(int wanted) noexcept;
   void work(int part, Job last) noexcept;
   Job wait_for_other(Job last) noexcept;
 
   std::atomic<bool> busy_{false};
-  int workers_ = 0;  // changed by the caller that is busy
+  // Changed by the caller that is busy.
+  int workers_ = 0;
+  int jobs_left_ = kJobsBeforeFirstMeasure;
+  std::atomic<double> handover_us_{0.2};
   Order order_;
   alignas(64) std::atomic<int> awake_{0};
   std::atomic<int> asleep_{0};
@@ -98,6 +106,14 @@ void Team::run(int parts, TeamJob job, const void* context, std::size_t bytes) n
   }
   is_calling = true;
   if (workers_ < parts - 1) add_workers(parts - 1);
+  share(parts, job, context, bytes);
+  if (jobs_left_ > 0) --jobs_left_;
+  else measure_handover();
+  is_calling = false;
+  busy_.store(false, std::memory_order_release);
+}
+
+void Team::share(int parts, TeamJob job, const void* context, std::size_t bytes) noexcept {
   const std::uint64_t number = Job{order_.word.load(std::memory_order_relaxed)}.number() + 1;
   order_.job = job;
   std::memcpy(order_.context, context, bytes);
@@ -120,8 +136,22 @@ void Team::run(int parts, TeamJob job, const void* context, std::size_t bytes) n
   }
   for (int part = 1; part < parts; ++part)
     while (!is_done(part, number)) pause();
-  is_calling = false;
-  busy_.store(false, std::memory_order_release);
+}
+
+/// The system moves threads between cores that are near each other and ones that are not.
+void Team::measure_handover() noexcept {
+  if (workers_ == 0 || asleep_.load(std::memory_order_relaxed) > 0) return;
+  const auto nothing = [](const void*, int, int) {};
+  double least = 1e3;
+  for (int i = 0; i < kMeasures; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    share(2, nothing, &begin, sizeof begin);
+    const std::chrono::duration<double, std::micro> time =
+        std::chrono::steady_clock::now() - begin;
+    least = std::min(least, time.count());
+  }
+  handover_us_.store(least, std::memory_order_relaxed);
+  jobs_left_ = kJobsBetweenMeasures;
 }
 
 void Team::add_workers(int wanted) noexcept {
@@ -194,6 +224,8 @@ void run_on_team(int parts, TeamJob job, const void* context, std::size_t bytes)
 }
 
 bool is_team_awake() noexcept { return team().is_awake(); }
+
+double handover_us() noexcept { return team().handover_us(); }
 
 int available_threads() noexcept { return is_worker || is_calling ? 1 : omp_get_max_threads(); }
 

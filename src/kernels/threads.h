@@ -12,13 +12,16 @@ namespace nx::kernels {
 
 /// Below this much work, waking the team costs more than it gains.
 inline constexpr double kParallelAboveUs = 20;
-/// The same for a team that is awake.
+/// The same for a team that is awake, and next to no cost of a hand-over.
 inline constexpr double kParallelAboveUsAwake = 4;
+/// How many times its hand-over work must cost: what is handed over and what comes back travels too.
+inline constexpr double kHandoversOfWork = 24;
 
 /// Threads for `cost_us` of work on one thread, at most `available`.
 inline int threads_for(double cost_us, int available) noexcept {
   if (cost_us < kParallelAboveUsAwake || available < 2) return 1;
-  if (cost_us < kParallelAboveUs) return is_team_awake() ? 2 : 1;
+  if (cost_us < kParallelAboveUs)
+    return is_team_awake() && cost_us >= kHandoversOfWork * handover_us() ? 2 : 1;
   return static_cast<int>(std::min<double>(available, std::max(2.0, cost_us / 10)));
 }
 

@@ -48,6 +48,20 @@ TEST(Team, runs_each_part_once_after_its_threads_fell_asleep) {
   }
 }
 
+TEST(Team, measures_what_a_handover_costs) {
+  for (int round = 0; round < 3000; ++round) ASSERT_TRUE(runs_each_part_once(2));
+  EXPECT_GT(handover_us(), 0);
+  EXPECT_LE(handover_us(), 1000);
+}
+
+TEST(Team, work_that_is_small_beside_its_handover_stays_on_one_thread) {
+  EXPECT_EQ(threads_for(kHandoversOfWork * 1000 + 1, 1), 1);
+  EXPECT_EQ(threads_for(kParallelAboveUsAwake / 2, 8), 1);
+  const double little = std::min(kParallelAboveUs - 1, kHandoversOfWork * handover_us() * 0.9);
+  EXPECT_EQ(threads_for(little, 8), 1);
+  EXPECT_GE(threads_for(kParallelAboveUs, 2), 2);
+}
+
 TEST(Team, serves_many_callers_at_once) {
   std::atomic<int> bad{0};
   std::vector<std::thread> callers;
