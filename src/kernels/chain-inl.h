@@ -36,9 +36,7 @@ struct Chains<T, std::index_sequence<kVector...>> {
   using BlockCode = void (*)(const ChainLink*, Places, std::size_t first, Value<kVector>...);
   using RestCode = void (*)(const ChainLink*, Places, std::size_t first, std::size_t count, V);
 
-  static T* address(const ChainLink* link, Places at) {
-    return reinterpret_cast<T*>(at[link->place]);
-  }
+  static T* address(std::uint32_t place, Places at) { return reinterpret_cast<T*>(at[place]); }
   // The calls of the next link are in tail position: a jump, with the vectors where they are.
   static void pass_block(const ChainLink* link, Places at, std::size_t first,
                          Value<kVector>... value) {
@@ -56,25 +54,31 @@ struct Chains<T, std::index_sequence<kVector...>> {
     V block(V value, std::size_t) const { return Op::many(D(), value); }
     V rest(V value, std::size_t) const { return Op::many(D(), value); }
   };
-  template <class Op, bool kOnLeft, bool kOne>
+  enum class Other { kMany, kOne, kScaled };
+  template <class Op, bool kOnLeft, Other kOther>
   struct Binary {
     Binary(const ChainLink* link, Places at, std::size_t first)
-        : other(address(link, at) + (kOne ? 0 : first)) {}
+        : other(address(link->place, at) + (kOther == Other::kOne ? 0 : first)),
+          scale(address(kOther == Other::kScaled ? link->scale : link->place, at)) {}
     V block(V value, std::size_t k) const {
       const D d;
-      if constexpr (kOne) return apply(value, hn::Set(d, *other));
-      else return apply(value, hn::LoadU(d, other + k * hn::Lanes(d)));
+      if constexpr (kOther == Other::kOne) return apply(value, hn::Set(d, *other));
+      else return apply(value, scaled(hn::LoadU(d, other + k * hn::Lanes(d))));
     }
     V rest(V value, std::size_t count) const {
       const D d;
-      if constexpr (kOne) return apply(value, hn::Set(d, *other));
-      else return apply(value, load_some(d, other, count));
+      if constexpr (kOther == Other::kOne) return apply(value, hn::Set(d, *other));
+      else return apply(value, scaled(load_some(d, other, count)));
+    }
+    V scaled(V operand) const {
+      if constexpr (kOther == Other::kScaled) return hn::Mul(operand, hn::Set(D(), *scale));
+      else return operand;
     }
     static V apply(V value, V operand) {
       if constexpr (kOnLeft) return Op::many(D(), value, operand);
       else return Op::many(D(), operand, value);
     }
-    const T* other;
+    const T *other, *scale;
   };
 
   template <class Step>
@@ -92,12 +96,12 @@ struct Chains<T, std::index_sequence<kVector...>> {
   static void store_block(const ChainLink* link, Places at, std::size_t first,
                           Value<kVector>... value) {
     const D d;
-    T* const to = address(link, at) + first;
+    T* const to = address(link->place, at) + first;
     (hn::StoreU(value, d, to + kVector * hn::Lanes(d)), ...);
   }
   static void store_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count,
                          V value) {
-    store_some(D(), value, address(link, at) + first, count);
+    store_some(D(), value, address(link->place, at) + first, count);
   }
 
   static void store_and_go_on_block(const ChainLink* link, Places at, std::size_t first,
@@ -115,14 +119,14 @@ struct Chains<T, std::index_sequence<kVector...>> {
   template <class Step>
   static void begin_block(const ChainLink* link, Places at, std::size_t first) {
     const D d;
-    const T* const from = address(link, at) + first;
+    const T* const from = address(link->place, at) + first;
     const Step step(link + 1, at, first);
     pass_block(link + 2, at, first,
                step.block(hn::LoadU(d, from + kVector * hn::Lanes(d)), kVector)...);
   }
   template <class Step>
   static void begin_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count) {
-    const V value = load_some(D(), address(link, at) + first, count);
+    const V value = load_some(D(), address(link->place, at) + first, count);
     pass_rest(link + 2, at, first, count, Step(link + 1, at, first).rest(value, count));
   }
   template <class Step>
@@ -162,6 +166,14 @@ struct Chains<T, std::index_sequence<kVector...>> {
     return {&run<Step>, code(&next_block<Step>, &next_rest<Step>),
             code(&middle_block<Step>, &middle_rest<Step>), code(&end_block<Step>, &end_rest<Step>)};
   }
+  template <class Op, bool kOnLeft>
+  static ChainForm::Binary binary() {
+    ChainForm::Binary binary{
+        link<Binary<Op, kOnLeft, Other::kMany>>(), link<Binary<Op, kOnLeft, Other::kOne>>(), {}};
+    if constexpr (requires { requires Op::kTakesScaled; })
+      binary.scaled = link<Binary<Op, kOnLeft, Other::kScaled>>();
+    return binary;
+  }
   template <class Op, int kArity>
   static ChainForm form() {
     ChainForm form;
@@ -170,8 +182,9 @@ struct Chains<T, std::index_sequence<kVector...>> {
     if constexpr (kArity == 1) {
       form.unary = link<Unary<Op>>();
     } else {
-      form.left = {link<Binary<Op, true, false>>(), link<Binary<Op, true, true>>()};
-      form.right = {link<Binary<Op, false, false>>(), link<Binary<Op, false, true>>()};
+      form.left = binary<Op, true>();
+      form.right = binary<Op, false>();
+      form.multiplies = requires { requires Op::kMultiplies; };
     }
     return form;
   }

@@ -24,6 +24,7 @@ struct LinkCode {
 struct ChainLink {
   LinkCode code;
   std::uint32_t place = 0;  // of the first value, the other operand, or the result
+  std::uint32_t scale = 0;  // place of the element that the other operand is multiplied by
 };
 
 /// Runs the chains of `links` over `count` elements; `at` are the addresses of places. The result
@@ -44,9 +45,12 @@ struct ChainForm {
   LinkCode store_and_go_on;  // to the chain that follows
   LinkForm unary;
   struct Binary {
-    LinkForm many, one;  // the other operand: an element for each position, or one for all
+    // The other operand: an element for each position, one for all, or elements times one for all
+    // (null where there is no such form).
+    LinkForm many, one, scaled;
   };
-  Binary left, right;  // the side of the value in registers
+  Binary left, right;       // the side of the value in registers
+  bool multiplies = false;  // its result is what links with scaled operands compute themselves
   bool exists() const noexcept { return store.block != nullptr; }
 };
 

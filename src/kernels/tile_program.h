@@ -231,9 +231,10 @@ class TileProgramBuilder {
     kCopy,
   };
   struct Link {
-    LinkForm form;
-    std::size_t operand;  // in `in`; 0: there is none
-    bool one;             // one element for all
+    LinkForm form{};
+    std::size_t operand = 0;  // in `in`; 0: there is none
+    bool one = false;         // one element for all
+    std::size_t scale = 0;    // in `in`; 0: there is none
   };
   struct Node {
     Kind kind;

@@ -44,20 +44,36 @@ class TileProgramChainer {
       if (is_passed_on(in) || b_.is_one(in)) return true;
     return is_passed_on(v);
   }
-  /// The operand that is in registers: a chain, the later one of two; never a single element if
-  /// there is another.
+  /// Whether a link can multiply the operand itself: elements times one for all.
+  bool is_scaled(Value v) const {
+    const Node& node = b_.nodes_[v];
+    return is_passed_on(v) && node.links.size() == 1 && node.form.multiplies && node.links[0].one;
+  }
+  /// The operand that is in registers: not the one that the link multiplies itself, else a chain,
+  /// the later one of two; never a single element if there is another.
   std::size_t side_of_value(const Node& node) const {
     if (node.in.size() == 1) return 0;
     const Value left = node.in[0], right = node.in[1];
+    if (b_.is_one(left) || b_.is_one(right)) return b_.is_one(left) ? 1 : 0;
+    if (node.form.left.scaled.first != nullptr && is_scaled(left) != is_scaled(right))
+      return is_scaled(left) ? 1 : 0;
     if (is_passed_on(left) != is_passed_on(right)) return is_passed_on(right) ? 1 : 0;
-    return is_passed_on(left) ? (right > left ? 1 : 0) : (b_.is_one(left) ? 1 : 0);
+    return is_passed_on(left) && right > left ? 1 : 0;
   }
   void add_link(Value v, std::size_t side);
+  static void take_over(Node& from, Node& to);
 
   TileProgramBuilder& b_;
   std::vector<int> reads_;
   std::vector<Value> reader_;  // the last one
 };
+
+/// The operation runs as part of another.
+void TileProgramChainer::take_over(Node& from, Node& to) {
+  from.in.clear();
+  from.links.clear();
+  to.cost_ns += std::exchange(from.cost_ns, 0.0f);
+}
 
 void TileProgramChainer::add_link(Value v, std::size_t side) {
   Node& node = b_.nodes_[v];
@@ -66,18 +82,31 @@ void TileProgramChainer::add_link(Value v, std::size_t side) {
   std::vector<Link> links;
   if (is_passed_on(value)) {
     Node& chain = b_.nodes_[value];
-    in = std::exchange(chain.in, {});
-    links = std::exchange(chain.links, {});
-    node.cost_ns += std::exchange(chain.cost_ns, 0.0f);
+    in = chain.in;
+    links = chain.links;
+    take_over(chain, node);
   }
+  Link link;
   if (node.in.size() == 1) {
-    links.push_back({node.form.unary, 0, false});
+    link.form = node.form.unary;
   } else {
     const ChainForm::Binary& form = side == 0 ? node.form.left : node.form.right;
     const Value other = node.in[1 - side];
-    links.push_back({b_.is_one(other) ? form.one : form.many, in.size(), b_.is_one(other)});
-    in.push_back(other);
+    link.operand = in.size();
+    if (form.scaled.first != nullptr && is_scaled(other)) {
+      Node& product = b_.nodes_[other];
+      link.form = form.scaled;
+      link.scale = in.size() + 1;
+      in.push_back(product.in[0]);
+      in.push_back(product.in[1]);
+      take_over(product, node);
+    } else {
+      link.one = b_.is_one(other);
+      link.form = link.one ? form.one : form.many;
+      in.push_back(other);
+    }
   }
+  links.push_back(link);
   node.kind = Kind::kChain;
   node.in = std::move(in);
   node.links = std::move(links);
@@ -91,7 +120,7 @@ bool TileProgramBuilder::is_one(Value value) const {
 
 bool TileProgramBuilder::reads_one(const Node& node, std::size_t operand) const {
   for (const Link& link : node.links)
-    if (link.operand == operand && operand != 0) return link.one;
+    if (operand != 0 && (link.operand == operand ? link.one : link.scale == operand)) return true;
   return false;
 }
 

@@ -182,10 +182,12 @@ void TileProgramFinisher::emit_chain(Value v, std::uint32_t out) {
   }
   p_.links_.push_back({follows ? first.next : LinkCode(), place_[node.in[0]]});
   for (const Builder::Link& link : node.links)
-    p_.links_.push_back({link.form.middle, place_[node.in[link.operand]]});
+    p_.links_.push_back(
+        {link.form.middle, place_[node.in[link.operand]], place_[node.in[link.scale]]});
   if (node.links.size() > 1) p_.links_.back().code = node.links.back().form.last;
   p_.links_.push_back({node.form.store, out});
-  p_.operations_ += node.links.size() - (follows ? 0 : 1);
+  for (const Builder::Link& link : node.links) p_.operations_ += link.scale != 0 ? 2 : 1;
+  if (!follows) --p_.operations_;  // an operation of the tile is counted with the others
   last_chain_ = v;
 }
 

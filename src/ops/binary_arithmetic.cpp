@@ -32,6 +32,7 @@ struct Real {
   static constexpr bool kPredicate = false, kIsLink = true;
 };
 struct Add : Real {
+  static constexpr bool kTakesScaled = true;
   template <class D, class V> static V many(D, V a, V b) { return hn::Add(a, b); }
   template <class T> static T one(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return a + b;
@@ -39,6 +40,7 @@ struct Add : Real {
   }
 };
 struct Subtract : Real {
+  static constexpr bool kTakesScaled = true;
   template <class D, class V> static V many(D, V a, V b) { return hn::Sub(a, b); }
   template <class T> static T one(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return a - b;
@@ -46,6 +48,7 @@ struct Subtract : Real {
   }
 };
 struct Multiply : Real {
+  static constexpr bool kMultiplies = true;
   template <class D, class V> static V many(D, V a, V b) { return hn::Mul(a, b); }
   template <class T> static T one(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return a * b;
