@@ -37,6 +37,17 @@ struct Chains<T, std::index_sequence<kVector...>> {
   using RestCode = void (*)(const ChainLink*, Places, std::size_t first, std::size_t count, V);
 
   static T* address(std::uint32_t place, Places at) { return reinterpret_cast<T*>(at[place]); }
+  // Up to one vector. Whole ones by plain moves: what is stored under a mask waits until it is in
+  // the cache before it can be loaded, and the chain that follows does that at once.
+  static V load(const T* from, std::size_t count) {
+    const D d;
+    return count == hn::Lanes(d) ? hn::LoadU(d, from) : load_some(d, from, count);
+  }
+  static void store(V value, T* to, std::size_t count) {
+    const D d;
+    if (count == hn::Lanes(d)) hn::StoreU(value, d, to);
+    else store_some(d, value, to, count);
+  }
   // The calls of the next link are in tail position: a jump, with the vectors where they are.
   static void pass_block(const ChainLink* link, Places at, std::size_t first,
                          Value<kVector>... value) {
@@ -68,7 +79,7 @@ struct Chains<T, std::index_sequence<kVector...>> {
     V rest(V value, std::size_t count) const {
       const D d;
       if constexpr (kOther == Other::kOne) return apply(value, hn::Set(d, *other));
-      else return apply(value, scaled(load_some(d, other, count)));
+      else return apply(value, scaled(load(other, count)));
     }
     V scaled(V operand) const {
       if constexpr (kOther == Other::kScaled) return hn::Mul(operand, hn::Set(D(), *scale));
@@ -101,7 +112,7 @@ struct Chains<T, std::index_sequence<kVector...>> {
   }
   static void store_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count,
                          V value) {
-    store_some(D(), value, address(link->place, at) + first, count);
+    store(value, address(link->place, at) + first, count);
   }
 
   static void store_and_go_on_block(const ChainLink* link, Places at, std::size_t first,
@@ -126,7 +137,7 @@ struct Chains<T, std::index_sequence<kVector...>> {
   }
   template <class Step>
   static void begin_rest(const ChainLink* link, Places at, std::size_t first, std::size_t count) {
-    const V value = load_some(D(), address(link->place, at) + first, count);
+    const V value = load(address(link->place, at) + first, count);
     pass_rest(link + 2, at, first, count, Step(link + 1, at, first).rest(value, count));
   }
   template <class Step>
