@@ -85,7 +85,7 @@ struct SoftmaxOptions {
 /// the largest element, so nothing overflows. Throws ShapeError for an axis that is not there.
 NX_API Tensor softmax(const Tensor& x, const SoftmaxOptions& options = {});
 NX_API Tensor log_softmax(const Tensor& x, const SoftmaxOptions& options = {});
-/// log(sum(e^x)) along the axis, which stays with size 1.
+/// log(sum(e^x)) along the axis, which stays with size 1: logsumexp.
 NX_API Tensor log_sumexp(const Tensor& x, const SoftmaxOptions& options = {});
 
 /// The activation of that name. Throws ArgumentError, with the known ones, for another.

@@ -70,7 +70,8 @@ struct LogsumexpOptions {
     f("exp_scaling_factor", &LogsumexpOptions::exp_scaling_factor);
   }
 };
-/// log(sum(exp(x))) without overflow.
+/// log(sum(exp(x))) without overflow. Elements that are all -infinity (a row that is masked whole)
+/// give -infinity and have a gradient of 0.
 NX_API Tensor logsumexp(const Operand& x, const LogsumexpOptions& options = {});
 
 struct VarianceOptions {
@@ -85,7 +86,9 @@ struct VarianceOptions {
   }
 };
 using StandardDeviationOptions = VarianceOptions;
+/// The mean squared distance from the mean.
 NX_API Tensor variance(const Operand& x, const VarianceOptions& options = {});
+/// The square root of the variance. Its gradient is 0 where it is 0, as at the kink of a length.
 NX_API Tensor standard_deviation(const Operand& x, const StandardDeviationOptions& options = {});
 
 }  // namespace nx

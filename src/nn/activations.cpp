@@ -70,9 +70,7 @@ Tensor log_softmax(const Tensor& x, const SoftmaxOptions& o) {
 }
 
 Tensor log_sumexp(const Tensor& x, const SoftmaxOptions& o) {
-  const Tensor y = as_inexact(x);
-  const Tensor shift = largest(y, o.axis);
-  return shift + log(sum(nx::exp(y - shift), along(o.axis)));
+  return logsumexp(x, {.axes = Axes(o.axis), .keep_axes = true});
 }
 
 namespace {

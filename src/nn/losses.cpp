@@ -5,6 +5,7 @@
 #include "nn/as_inexact.h"
 #include "nx/activations.h"
 #include "nx/ops.h"
+#include "ops/reduce.h"
 
 namespace nx::nn {
 namespace {
@@ -98,10 +99,13 @@ Tensor categorical_cross_entropy(const Tensor& y_true, const Tensor& y_pred,
   check_has_axis("categorical_cross_entropy", y_pred);
   if (!o.sparse) check_same_shape("categorical_cross_entropy", y_true, y_pred);
   const Tensor hot = o.sparse ? one_hot(y_true, y_pred) : y_true;
-  // A class without probability that is not asked for counts nothing, neither here nor in the
-  // gradient: not 0 * log(0).
-  const Tensor log_p = o.from_logits ? log_softmax(y_pred) : log(select(equal(hot, 0), 1, y_pred));
-  const Tensor rows = -sum(hot * log_p, {.axes = -1});
+  // A class without probability (of a logit that is masked, too) that is not asked for counts
+  // nothing, neither here nor in the gradient: not 0 * log(0).
+  Tensor terms;
+  if (!o.from_logits) terms = hot * log(select(equal(hot, 0), 1, y_pred));
+  else if (o.sparse) terms = select(hot, log_softmax(y_pred), 0);
+  else terms = hot * select(equal(hot, 0), 0, log_softmax(y_pred));
+  const Tensor rows = -sum(terms, {.axes = -1});
   if (!o.class_weights.has_value()) return reduced(rows, o.reduction);
   const Tensor weights = row_weights(hot, o.class_weights);
   if (o.reduction == "mean") return sum(rows * weights) / sum(weights);
@@ -118,7 +122,7 @@ Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred,
                          const CosineSimilarityOptions& o) {
   const auto [y, p] = checked("cosine_similarity", y_true, y_pred);
   const auto along = [&](const Tensor& t) { return sum(t, {.axes = o.axes}); };
-  const Tensor lengths = sqrt(along(y * y)) * sqrt(along(p * p));
+  const Tensor lengths = ops::root_of_squares(along(y * y)) * ops::root_of_squares(along(p * p));
   return reduced(along(y * p) / max(lengths, o.eps), o.reduction);
 }
 

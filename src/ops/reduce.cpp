@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/at.h"
 #include "graph/trace.h"
@@ -90,6 +91,12 @@ Tensor arg(std::string_view name, const OpRow& row, const Operand& operand,
 
 }  // namespace
 
+// Both branches stay finite: what is not selected counts for nothing in a gradient only then.
+Tensor ops::root_of_squares(const Tensor& total) {
+  const Tensor none = equal(total, 0);
+  return select(none, 0, sqrt(select(none, 1, total)));
+}
+
 Tensor sum(const Operand& x, const SumOptions& options) {
   return reduce("sum", ops::kReduceSum, x, options.axes, options.keep_axes, wide_type, sum_type);
 }
@@ -143,7 +150,11 @@ Tensor logsumexp(const Operand& operand, const LogsumexpOptions& options) {
   const Tensor shift = select(is_infinity(most), 0, most);
   Tensor terms = exp(subtract(x, shift));
   if (options.exp_scaling_factor) terms = multiply(terms, *options.exp_scaling_factor);
-  const Tensor total = add(log(sum(terms, {options.axes, true})), shift);
+  // Elements that are all -infinity give -infinity, and have a gradient of 0.
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  const Tensor none = equal(most, kNothing);
+  const Tensor sums = select(none, 1, sum(terms, {options.axes, true}));
+  const Tensor total = select(none, kNothing, add(log(sums), shift));
   const Plain kept = plain_operand("logsumexp", total);
   const Dims axes = plain.resolve("logsumexp", options.axes);
   if (options.keep_axes) return as_type(total, type);
@@ -167,7 +178,7 @@ Tensor variance(const Operand& operand, const VarianceOptions& options) {
 }
 
 Tensor standard_deviation(const Operand& x, const StandardDeviationOptions& options) {
-  return sqrt(variance(x, options));
+  return ops::root_of_squares(variance(x, options));
 }
 
 }  // namespace nx

@@ -27,6 +27,10 @@ extern const graph::OpRow kArgmax, kArgmin;
 Tensor reduce_dims(const graph::OpRow& row, const Tensor& x, Dims axes);
 /// A sum that keeps x's type: f16 and bf16 are added up in f32.
 Tensor sum_dims(const Tensor& x, Dims axes);
+/// The square root of a sum of squares, as a length or a deviation is one. Its gradient is 0 where
+/// the sum is 0: of the slopes there it is the only one that favours no direction, and a NaN (0
+/// times the infinite slope of the root) would spoil every gradient it meets.
+Tensor root_of_squares(const Tensor& total);
 /// The inverse of dropping `axes`: x repeated along them, to `dims`.
 Tensor expand_reduced(const Tensor& x, const Dims& dims, const Dims& axes);
 

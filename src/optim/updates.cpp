@@ -1,6 +1,7 @@
 // Stages without a state, each a few lines over the leaves of a tree.
 #include "nx/update.h"
 
+#include "ops/reduce.h"
 #include "optim/leaves.h"
 
 namespace nx::optim {
@@ -15,7 +16,7 @@ Update leafwise(F f) {
 /// The Euclidean norm, at least `least`. In f32 or wider: squares of small types overflow early.
 Tensor norm_of(const Tensor& t, double least) {
   const Tensor wide = as_type(t, moment_type(t.type()));
-  return max(sqrt(sum(wide * wide)), least);
+  return max(ops::root_of_squares(sum(wide * wide)), least);
 }
 
 }  // namespace
@@ -48,9 +49,9 @@ Update clip_by_global_norm(const ClipNormOptions& o) {
       squares = squares.has_value() ? squares + own : own;
     });
     if (!squares.has_value()) return updates;
-    const Tensor norm = sqrt(squares);
+    const Tensor norm = ops::root_of_squares(squares), divisor = select(equal(norm, 0), 1, norm);
     return map_leaves(updates, [&](const Tensor& t) {
-      return select(norm < o.max_norm, t, t / norm * o.max_norm);
+      return select(norm < o.max_norm, t, t / divisor * o.max_norm);
     });
   });
 }
@@ -76,8 +77,9 @@ Update scale_by_trust_ratio(const TrustRatioOptions& o) {
     return zip_leaves(
         [&](const Tensor& u, const Tensor& p) {
           const Tensor of_p = norm_of(p, o.min_norm), of_u = norm_of(u, o.min_norm);
-          const Tensor ratio = of_p * o.trust_coefficient / (of_u + o.eps);
-          return u * select(logical_or(equal(of_p, 0), equal(of_u, 0)), 1, ratio);
+          const Tensor none = logical_or(equal(of_p, 0), equal(of_u, 0));
+          const Tensor ratio = of_p * o.trust_coefficient / select(none, 1, of_u + o.eps);
+          return u * select(none, 1, ratio);
         },
         updates, params);
   });

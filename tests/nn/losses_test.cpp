@@ -42,6 +42,18 @@ TEST(Losses, a_class_without_probability_that_is_not_wanted_has_no_gradient) {
   EXPECT_EQ(list(slope(tensor({{0.5f, 0.5f, 0.0f}}))), (std::vector<double>{-2, 0, 0}));
 }
 
+TEST(Losses, a_masked_logit_that_is_not_wanted_counts_nothing) {
+  const Tensor x = tensor({{0.0f, -INFINITY, 0.0f}});
+  for (const bool sparse : {false, true}) {
+    const Tensor y = sparse ? tensor({2}) : tensor({{0, 0, 1}});
+    const auto loss = [&](Tensor p) {
+      return sum(categorical_cross_entropy(y, p, {.from_logits = true, .sparse = sparse}));
+    };
+    EXPECT_NEAR(loss(x).to_number<double>(), std::log(2.0), 1e-6);
+    EXPECT_EQ(list(grad(loss)(x)), (std::vector<double>{0.5, 0, -0.5}));
+  }
+}
+
 TEST(Losses, from_logits_do_not_overflow) {
   const Tensor y = tensor({{0.0f, 1.0f}}), x = tensor({{1000.0f, -1000.0f}});
   EXPECT_EQ(

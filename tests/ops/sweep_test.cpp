@@ -6,17 +6,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/body.h"
-#include "graph/dispatch.h"
-#include "nx/binary.h"
-#include "nx/creation.h"
 #include "nx/donation.h"
 #include "nx/grad.h"
 #include "nx/inspect.h"
-#include "nx/reduce.h"
-#include "nx/type.h"
-#include "ops/rows.h"
-#include "ops/sweep_compare.h"
+#include "ops/sweep_inputs.h"
 
 namespace nx::ops {
 namespace {
@@ -25,88 +18,6 @@ using detail::Access;
 
 JitOptions host() { return {.compiler = "host", .donation = DonationPolicy::lenient}; }
 JitOptions xla() { return {.compiler = "xla", .donation = DonationPolicy::lenient}; }
-
-// -- inputs -------------------------------------------------------------------------------------
-
-struct Draw {
-  std::uint64_t state = 88172645463325252u;
-  double next() {  // in [0, 1), xorshift
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return static_cast<double>(state >> 11) * 0x1p-53;
-  }
-};
-
-bool is_smooth_input(const Tensor& t) {
-  if (!is_float(t.type())) return false;
-  for (const double v : t.to_flat_list<double>())
-    if (!std::isfinite(v)) return false;
-  return true;
-}
-
-Tensor f64_like(const Tensor& like, const std::vector<double>& values) {
-  const auto& body = Access::checked(like, "sweep");
-  Tensor made = graph::new_tensor(DType::f64, body.dims, body.labels);
-  std::copy(values.begin(), values.end(), graph::data_of<double>(made));
-  return made;
-}
-
-/// The example with its float tensors in f64, moved a little off the round numbers that people
-/// choose (where a maximum has ties and |x| a corner); for elementwise functions drawn evenly within
-/// the range of the row's accuracy.
-std::vector<Value> smooth_arguments(const FunctionRow& row, const Example& example) {
-  std::vector<Value> args = example.args;
-  Draw draw;
-  const double low = row.accuracy->low, high = row.accuracy->high;
-  const double middle = (low + high) / 2, half = std::min((high - low) / 2, 2.0) * 0.9;
-  for (Value& arg : args)
-    for_each_tensor(arg, [&](Tensor& t) {
-      if (!is_smooth_input(t)) return;
-      std::vector<double> values = t.to_flat_list<double>();
-      for (double& v : values)
-        v = row.elementwise ? middle + half * (2 * draw.next() - 1) : v + 0.01 + 0.1 * draw.next();
-      t = f64_like(t, values);
-    });
-  return args;
-}
-
-std::vector<Tensor> smooth_leaves(const std::vector<Value>& args) {
-  std::vector<Tensor> leaves;
-  for (const Value& arg : args)
-    for (const Tensor& t : tensors_of(arg))
-      if (t.type() == DType::f64) leaves.push_back(t);
-  return leaves;
-}
-
-std::vector<Value> with_leaves(std::vector<Value> args, const std::vector<Tensor>& leaves) {
-  std::size_t next = 0;
-  for (Value& arg : args)
-    for_each_tensor(arg, [&](Tensor& t) {
-      if (t.type() == DType::f64) t = leaves[next++];
-    });
-  return args;
-}
-
-/// A scalar of a result: its float elements weighted by numbers that are all different, so that a
-/// gradient that ignores its upstream is found out.
-Tensor weighted(const Value& result) {
-  Tensor total = tensor(0.0, {.type = DType::f64});
-  for (const Tensor& t : tensors_of(result)) {
-    if (!is_float(t.type())) continue;
-    const auto& dims = Access::checked(t, "sweep").dims;
-    const Tensor weights = add(multiply(iota(dims, {.type = DType::f64}), 0.37), 0.61);
-    const Tensor plain = Access::with_labels(t, {}, {});
-    total = add(total, sum(multiply(as_type(plain, DType::f64), weights)));
-  }
-  return total;
-}
-
-bool has_float(const Value& result) {
-  for (const Tensor& t : tensors_of(result))
-    if (is_float(t.type()) && !t.is_template()) return true;
-  return false;
-}
 
 using Loss = std::function<Tensor(const std::vector<Tensor>&)>;
 
@@ -146,7 +57,7 @@ void gives_its_examples(const FunctionRow& row) {
 }
 
 void equals_itself_under_jit(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)()) {
+  for (const Example& e : examples_of(row)) {
     const Value eager = (*row.call)(e.args, e.options);
     const Value traced = run_traced(*row.call, e.args, e.options, host());
     expect_same_bits(eager, traced);
@@ -154,7 +65,7 @@ void equals_itself_under_jit(const FunctionRow& row) {
 }
 
 void declares_the_shape_it_has(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)()) {
+  for (const Example& e : examples_of(row)) {
     std::vector<std::string> declared, real;
     const Call call = [&](std::span<const Value> args, const Options& options) {
       Value result = (*row.call)(args, options);
@@ -169,7 +80,7 @@ void declares_the_shape_it_has(const FunctionRow& row) {
 }
 
 void keeps_the_bits_when_donated(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)()) {
+  for (const Example& e : examples_of(row)) {
     const Value plain = run_traced(*row.call, e.args, e.options, host());
     std::vector<Value> marked = e.args;
     for (Value& arg : marked)
@@ -181,7 +92,7 @@ void keeps_the_bits_when_donated(const FunctionRow& row) {
 }
 
 void has_the_gradient_of_differences(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)()) {
+  for (const Example& e : examples_of(row)) {
     const auto args = smooth_arguments(row, e);
     const auto leaves = smooth_leaves(args);
     if (leaves.empty() || !has_float((*row.call)(args, e.options))) continue;
@@ -194,7 +105,7 @@ void has_the_gradient_of_differences(const FunctionRow& row) {
 }
 
 void has_the_second_gradient_of_differences(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)()) {
+  for (const Example& e : examples_of(row)) {
     const auto args = smooth_arguments(row, e);
     const auto leaves = smooth_leaves(args);
     if (leaves.empty() || !has_float((*row.call)(args, e.options))) continue;
@@ -208,6 +119,78 @@ void has_the_second_gradient_of_differences(const FunctionRow& row) {
     };
     const auto gradients = nx::grad([&](std::vector<Tensor> at) { return loss(at); })(leaves);
     expect_numeric_gradient(loss, leaves, gradients);
+  }
+}
+
+/// Where formulas divide 0 by 0 or multiply 0 by infinity, unless somebody thought of it: zeros,
+/// ones, elements that are all equal, numbers beyond the range of e^x, a single finite element. The
+/// first number is the first element, the second all others.
+constexpr double kCorners[][2] = {{0, 0},       {1, 1},         {-1, -1},      {0, 1},
+                                  {1, 0},       {0.5, 0.5},     {2, -2},       {1000, 1000},
+                                  {-1000, 1000}, {1e10, -1e10}, {0, -INFINITY}};
+
+Tensor filled(const Tensor& like, const double (&corner)[2]) {
+  std::vector<double> values(static_cast<std::size_t>(like.size()), corner[1]);
+  if (!values.empty()) values[0] = corner[0];
+  return f64_like(like, values);
+}
+
+bool is_finite(const Value& result) {
+  for (const Tensor& t : tensors_of(result))
+    if (is_float(t.type()))
+      for (const double v : t.to_flat_list<double>())
+        if (!std::isfinite(v)) return false;
+  return true;
+}
+
+/// No element of a gradient is NaN where differences have a limit: none is asked for outside of the
+/// domain (powers of a negative base by their exponent) or at a jump (angles at the origin).
+void expect_no_nan(const Loss& loss, const std::vector<Tensor>& leaves) {
+  const auto gradients = nx::grad([&](std::vector<Tensor> at) { return loss(at); })(leaves);
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    const auto values = leaves[k].to_flat_list<double>();
+    const auto analytic = gradients[k].to_flat_list<double>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isnan(analytic[i])) continue;
+      const auto loss_at = [&](double v) {
+        auto moved = leaves;
+        auto at = values;
+        at[i] = v;
+        moved[k] = f64_like(leaves[k], at);
+        return loss(moved).to_number<double>();
+      };
+      // Small enough for the least denominators (1e-6), and never a whole number.
+      const double step = 1.37e-9 * std::max(1.0, std::abs(values[i]));
+      const double difference = loss_at(values[i] + step) - loss_at(values[i] - step);
+      if (!std::isfinite(difference) || std::abs(difference) > 0.1) continue;
+      std::string where;
+      for (const Tensor& leaf : leaves)
+        where += ::testing::PrintToString(leaf.to_flat_list<double>());
+      ADD_FAILURE() << "leaf " << k << ", element " << i << " of " << where
+                    << ": the gradient is NaN; expected " << difference / (2 * step);
+    }
+  }
+}
+
+void has_a_gradient_wherever_it_is_finite(const FunctionRow& row) {
+  for (const Example& e : examples_of(row)) {
+    const auto args = smooth_arguments(row, e);
+    const auto like = smooth_leaves(args);
+    // Infinities are masks of a function's only operand; a product with one has no gradient.
+    const std::size_t corners = std::size(kCorners) - (like.size() > 1 ? 1 : 0);
+    std::vector<std::size_t> chosen(like.size(), 0);  // counts through the corners of all leaves
+    for (std::size_t k = 0; k < chosen.size();) {
+      std::vector<Tensor> leaves;
+      for (std::size_t i = 0; i < like.size(); ++i)
+        leaves.push_back(filled(like[i], kCorners[chosen[i]]));
+      const auto call = [&](const std::vector<Tensor>& at) {
+        return (*row.call)(with_leaves(args, at), e.options);
+      };
+      const Value result = call(leaves);
+      if (has_float(result) && is_finite(result))
+        expect_no_nan([&](const std::vector<Tensor>& at) { return weighted(call(at)); }, leaves);
+      for (k = 0; k < chosen.size() && ++chosen[k] == corners; ++k) chosen[k] = 0;
+    }
   }
 }
 
@@ -244,7 +227,7 @@ Tensor lane_of(const Tensor& t, std::int64_t lane) {
 
 /// The first tensor argument is vectorised, the others are shared by the lanes.
 void maps_over_vectorised_axes(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)()) {
+  for (const Example& e : examples_of(row)) {
     if (e.args.empty() || e.args[0].as<Tensor>() == nullptr) continue;
     auto args = e.args;
     const Tensor both = two_lanes(*e.args[0].as<Tensor>());
@@ -267,7 +250,7 @@ void maps_over_vectorised_axes(const FunctionRow& row) {
 }
 
 void agrees_on_both_compilers(const FunctionRow& row) {
-  for (const Example& e : (*row.examples)())
+  for (const Example& e : examples_of(row))
     expect_close(run_traced(*row.call, e.args, e.options, host()),
                  run_traced(*row.call, e.args, e.options, xla()),
                  2 * row.accuracy->ulp + 2);
@@ -322,6 +305,7 @@ void add_tests() {
       add_test(*row, "maps_over_vectorised_axes", maps_over_vectorised_axes);
     if (!row->differentiable) continue;
     add_test(*row, "has_the_gradient_of_differences", has_the_gradient_of_differences);
+    add_test(*row, "has_a_gradient_wherever_it_is_finite", has_a_gradient_wherever_it_is_finite);
     if (row->elementwise)
       add_test(*row, "has_the_second_gradient_of_differences",
                has_the_second_gradient_of_differences);

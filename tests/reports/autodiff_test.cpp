@@ -1,6 +1,7 @@
 // Reports about gradients: clip and its bounds, ties, kinks, constants beside traced values, loops.
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "reports/report.h"
 
@@ -139,12 +140,56 @@ TEST_P(AutodiffReports, ties_are_split_evenly_and_relu_is_flat_at_its_kink) {
   }
 }
 
-TEST_P(AutodiffReports, a_spread_of_zero_has_a_gradient_of_zero_for_the_variance) {
-  for (const int count : {2, 3, 17}) {
-    const Tensor x = on_device(full({count}, 1.f));
-    const auto g = jit(grad([](Tensor t) { return variance(t); }), options())(x);
-    EXPECT_EQ(values_of(g), std::vector<float>(static_cast<std::size_t>(count), 0.f));
+TEST_P(AutodiffReports, a_spread_of_zero_has_a_gradient_of_zero) {
+  using Measure = Tensor (*)(const Operand&, const VarianceOptions&);
+  for (const Measure measure : {&variance, &standard_deviation})
+    for (const int count : {1, 2, 3, 17})
+      for (const std::int64_t ddof : {0, 1}) {
+        if (ddof == count) continue;  // divides by 0
+        const auto f = [=](Tensor t) { return sum(measure(t, {.axes = 1, .ddof = ddof})); };
+        // Rows of 1 and a row of different elements, which keeps its gradient.
+        const Tensor flat = full({2, count}, 1.f), steps = reshape(iota({count}), {1, count});
+        const Tensor x = on_device(concatenate({flat, as_type(steps, f32)}));
+        const auto got = values_of(jit(grad(f), options())(x));
+        const auto eager = values_of(grad(f)(x));
+        const auto n = static_cast<std::size_t>(count);
+        for (std::size_t i = 0; i < 2 * n; ++i) EXPECT_EQ(got[i], 0) << count;
+        for (std::size_t i = 0; i < 2 * n; ++i) EXPECT_EQ(eager[i], 0) << count;
+        if (n == 1) {
+          EXPECT_EQ(got[2], 0);
+        } else {
+          EXPECT_GT(got[3 * n - 1], 0) << count;
+        }
+      }
+}
+
+TEST_P(AutodiffReports, lengths_of_zero_have_finite_gradients) {
+  // A vector of zeros: y / eps is the slope of y x / max(|y| |x|, eps) there.
+  const Tensor y = on_device(tensor({{3.f, 4.f}, {0.f, 0.f}}));
+  const auto loss = [](Tensor t, Tensor p) {
+    return sum(nn::cosine_similarity(t, p, {.eps = .5}));
+  };
+  const auto of_zeros = jit(grad([&](Tensor p) { return loss(y, p); }), options());
+  EXPECT_EQ(values_of(of_zeros(on_device(zeros({2, 2})))), (std::vector<float>{6, 8, 0, 0}));
+  const auto of_targets = jit(grad([&](Tensor t) { return loss(t, y); }), options());
+  EXPECT_EQ(values_of(of_targets(on_device(zeros({2, 2})))), (std::vector<float>{6, 8, 0, 0}));
+}
+
+TEST_P(AutodiffReports, a_row_of_minus_infinity_takes_no_part_in_logsumexp) {
+  constexpr float kNothing = -std::numeric_limits<float>::infinity();
+  const Tensor x = on_device(tensor({{kNothing, kNothing}, {0.f, kNothing}, {1.f, 1.f}}));
+  using Function = Tensor (*)(Tensor);
+  for (const Function f : {Function([](Tensor t) { return logsumexp(t, {.axes = 1}); }),
+                           Function([](Tensor t) { return nn::log_sumexp(t); })}) {
+    const auto values = values_of(jit(f, options())(x));
+    EXPECT_EQ(values[0], kNothing);
+    EXPECT_EQ(values[1], 0);
+    const auto loss = [=](Tensor t) { return sum(f(t)); };
+    const std::vector<float> expected{0, 0, 1, 0, .5f, .5f};
+    EXPECT_EQ(rounded(jit(grad(loss), options())(x)), expected);
+    EXPECT_EQ(rounded(grad(loss)(x)), expected);
   }
+  EXPECT_EQ(nn::log_sumexp(tensor({-kNothing, 1.f})).to_flat_list<float>()[0], -kNothing);
 }
 
 TEST_P(AutodiffReports, clipping_by_a_norm_of_zero_gives_zeros) {
@@ -155,6 +200,28 @@ TEST_P(AutodiffReports, clipping_by_a_norm_of_zero_gives_zeros) {
   const auto step =
       jit([&](Tree g, Tree p) { return update.update(g, state, p).first; }, options());
   EXPECT_EQ(values_of(step(zero, zero).at("w")), (std::vector<float>{0, 0, 0}));
+  const auto to_nothing = optim::clip_by_global_norm({.max_norm = 0});
+  EXPECT_EQ(values_of(to_nothing.update(zero, state, zero).first.at("w")),
+            (std::vector<float>{0, 0, 0}));
+}
+
+TEST_P(AutodiffReports, an_update_of_zero_gradients_has_finite_gradients) {
+  const Tensor w = on_device(zeros({2})), p = on_device(tensor({1.f, 2.f}));
+  const auto gradient = [&](const optim::Update& update, Tensor params) {
+    Tree like;
+    like["w"] = params;
+    const optim::State state = update.init(like);
+    return values_of(jit(grad([&](Tensor g) {
+                           Tree updates;
+                           updates["w"] = g;
+                           return sum(update.update(updates, state, like).first.at("w").tensor);
+                         }),
+                         options())(w));
+  };
+  const std::vector<float> ones{1, 1};
+  EXPECT_EQ(gradient(optim::clip_by_global_norm({.max_norm = 1}), p), ones);
+  EXPECT_EQ(gradient(optim::scale_by_trust_ratio(), p), ones);
+  EXPECT_EQ(gradient(optim::scale_by_trust_ratio(), w), ones);
 }
 
 TEST_P(AutodiffReports, a_batch_of_a_million_rows_has_the_gradient_of_a_small_one) {
