@@ -51,6 +51,9 @@ NX_API Source source(const data::Batches& batches, int ahead = 2);
 /// The same batches in each epoch. Throws ArgumentError when there are none.
 NX_API Source source(std::vector<Batch> batches);
 
+/// A run ends with `halted` when a handler halted the loop, of the epoch and iteration where it
+/// did, else with `completed`. `epoch_halted` stands for the `epoch_completed` of an epoch that a
+/// handler halted while the loop goes on.
 enum class Event : std::uint8_t {
   started, epoch_started, iteration_started, iteration_completed, epoch_completed, epoch_halted,
   halted, completed,

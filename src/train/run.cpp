@@ -150,19 +150,20 @@ Action Loop::Run::run_epoch(const Source& data) {
     action = fire(Event::iteration_completed);
   }
   log_.line("epoch {} ends after {} batches and {:.1f} ms", epoch_, iteration_, watch.ms());
-  if (action == Action::proceed) {
-    validate();
-    return fire(Event::epoch_completed);
-  }
-  fire(Event::epoch_halted);
-  return action;
+  if (action == Action::halt_loop) return action;
+  if (action == Action::halt_epoch) return fire(Event::epoch_halted);
+  validate();
+  return fire(Event::epoch_completed);
 }
 
 void Loop::Run::run(const Source& data) {
   log_.options(options, loop.parts_.trains);
   log_.state(state);
   Action action = fire(Event::started);
-  for (; epoch_ < options.epochs && action != Action::halt_loop; ++epoch_) action = run_epoch(data);
+  while (epoch_ < options.epochs && action != Action::halt_loop) {
+    action = run_epoch(data);
+    if (action != Action::halt_loop) ++epoch_;  // `halted` tells of the epoch it happened in
+  }
   fire(action == Action::halt_loop ? Event::halted : Event::completed);
 }
 

@@ -87,10 +87,7 @@ class Recorder {
       return !list.empty() && *list.back().as<Value::List>()->front().as<std::string>() == name;
     };
     if (ends_with("completed")) list.pop_back();
-    if (ends_with("halted")) {
-      list.pop_back();
-      if (ends_with("epoch_halted")) list.pop_back();
-    }
+    if (ends_with("halted")) list.pop_back();
     return list;
   }
   Value output() const {

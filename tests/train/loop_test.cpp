@@ -52,7 +52,7 @@ TEST(Loop, StopsAnEpochAfterTheIterationsAskedFor) {
 TEST(Loop, HaltsAnEpochOrTheWholeRunWhenAHandlerAsks) {
   for (const Action action : {Action::halt_epoch, Action::halt_loop}) {
     auto loop = small_loop();
-    int steps = 0, halted = 0, epochs_halted = 0, completed = 0;
+    int steps = 0, halted = 0, epochs_halted = 0, completed = 0;  // as in the recorded cases
     loop.handle_event(Event::iteration_completed, [&](const Progress& p) {
       ++steps;
       return p.iteration == 2 ? action : Action::proceed;
@@ -62,10 +62,50 @@ TEST(Loop, HaltsAnEpochOrTheWholeRunWhenAHandlerAsks) {
     on(loop, Event::completed, [&](const Progress&) { ++completed; });
     (void)loop.run(train::source(batches(4)), {.epochs = 3});
     EXPECT_EQ(steps, action == Action::halt_loop ? 2 : 6);
-    EXPECT_EQ(epochs_halted, action == Action::halt_loop ? 1 : 3);
+    EXPECT_EQ(epochs_halted, action == Action::halt_loop ? 0 : 3);
     EXPECT_EQ(halted, action == Action::halt_loop ? 1 : 0);
     EXPECT_EQ(completed, action == Action::halt_loop ? 0 : 1);
   }
+}
+
+TEST(Loop, TellsOfAHaltTheEpochAndIterationItHappenedIn) {
+  struct Halt {
+    Event event;
+    std::int64_t epoch, iteration;  // as the handler that halts sees them
+    std::int64_t steps;             // of the whole run
+  };
+  for (const Halt& halt :
+       {Halt{Event::started, 0, 0, 0}, Halt{Event::epoch_started, 1, 0, 4},
+        Halt{Event::iteration_started, 1, 2, 6}, Halt{Event::iteration_completed, 1, 2, 6},
+        Halt{Event::epoch_completed, 1, 4, 8}, Halt{Event::epoch_completed, 2, 4, 12}}) {
+    auto loop = small_loop();
+    loop.handle_event(halt.event, [&](const Progress& p) {
+      const bool here = p.epoch == halt.epoch && p.iteration == halt.iteration;
+      return here ? Action::halt_loop : Action::proceed;
+    });
+    std::vector<std::int64_t> told;
+    on(loop, Event::halted, [&](const Progress& p) {
+      told = {p.epoch, p.iteration, p.total_iterations};
+    });
+    const auto names = events_of(loop, {.epochs = 3}, 4);
+    const std::string what(train::name_of(halt.event));
+    EXPECT_EQ(told, (std::vector<std::int64_t>{halt.epoch, halt.iteration, halt.steps})) << what;
+    const auto epoch = " " + std::to_string(halt.epoch);
+    ASSERT_GE(names.size(), 2u);
+    EXPECT_EQ(names.back(), "halted" + epoch);
+    EXPECT_EQ(names[names.size() - 2], what + epoch) << "nothing between the halt and its end";
+  }
+}
+
+TEST(Loop, HaltsWhenAHandlerOfAHaltedEpochAsks) {
+  auto loop = small_loop();
+  loop.handle_event(Event::epoch_started, [](const Progress&) { return Action::halt_epoch; });
+  loop.handle_event(Event::epoch_halted, [](const Progress& p) {
+    return p.epoch == 1 ? Action::halt_loop : Action::proceed;
+  });
+  const std::vector<std::string> want{"started 0",      "epoch_started 0", "epoch_halted 0",
+                                      "epoch_started 1", "epoch_halted 1",  "halted 1"};
+  EXPECT_EQ(events_of(loop, {.epochs = 3}, 1), want);
 }
 
 TEST(Loop, EveryNFiresAtTheFirstAndEachNthAfterIt) {
