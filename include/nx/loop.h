@@ -180,9 +180,12 @@ class NX_API Loop {
   std::string jitted_for_;
 };
 
-/// A loop that trains: gradient of the loss, update, metrics. `loss` is a name
-/// (categorical_cross_entropy: from logits when the model does not end in softmax, sparse) or a
-/// function. Throws ShapeError at the first step when the model's output does not fit the loss.
+/// A loop that trains: gradient of the loss, update, metrics. `loss` is a function, or the name of
+/// any function of nx/losses.h that takes targets and predictions, with its default options but
+/// for these: categorical_cross_entropy takes logits unless the model ends in softmax, and class
+/// indices where the targets have an axis less; binary_cross_entropy takes logits from a model that
+/// ends without an activation. Throws ArgumentError for another name, and ShapeError at the first
+/// step when the model's output does not fit the loss.
 NX_API Loop trainer(const nn::Model& model, const std::string& loss, const optim::Update& optimizer);
 NX_API Loop trainer(const nn::Model& model, LossFunction loss, const optim::Update& optimizer);
 /// A loop that only measures: never changes or donates the state (R27).

@@ -5,7 +5,8 @@ namespace nx::nn {
 
 std::span<const ops::Family* const> families() {
   static constexpr const ops::Family* kFamilies[] = {
-      &kActivationsFamily, &kInitializersFamily, &kLayersFamily, &kLossesFamily, &kMetricsFamily};
+      &kActivationsFamily, &kInitializersFamily, &kLayersFamily,
+      &kLossesFamily,      &kTargetsFamily,      &kMetricsFamily};
   return kFamilies;
 }
 

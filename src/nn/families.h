@@ -10,7 +10,8 @@ namespace nx::nn {
 extern const ops::Family kActivationsFamily;
 extern const ops::Family kInitializersFamily;
 extern const ops::Family kLayersFamily;
-extern const ops::Family kLossesFamily;
+extern const ops::Family kLossesFamily;   // targets and predictions: for a trainer, by name
+extern const ops::Family kTargetsFamily;  // of other arguments
 extern const ops::Family kMetricsFamily;
 
 /// Every family of this folder.

@@ -144,6 +144,9 @@ const FunctionRow kFunctions[] = {
                    {},
                    f({2.77132467, 2.16761693, 1.51156493})}};
         }),
+};
+
+const FunctionRow kTargetFunctions[] = {
     loss(
         "margin_ranking", "max(margin - y (first - second), 0).", erase<&nn::margin_ranking>,
         +[]() -> Examples {
@@ -164,5 +167,6 @@ const FunctionRow kFunctions[] = {
 }  // namespace
 
 const ops::Family kLossesFamily{"losses", {}, kFunctions};
+const ops::Family kTargetsFamily{"targets of losses", {}, kTargetFunctions};
 
 }  // namespace nx::nn

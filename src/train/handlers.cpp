@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "nx/loop.h"
-#include "nx/losses.h"
 #include "nx/ops.h"
 #include "nx/safetensors.h"
+#include "train/named_loss.h"
 
 namespace nx::train {
 namespace {
@@ -117,21 +117,7 @@ Loop trainer(const nn::Model& model, LossFunction loss, const optim::Update& opt
 }
 
 Loop trainer(const nn::Model& model, const std::string& loss, const optim::Update& optimizer) {
-  if (loss == "categorical_cross_entropy") {
-    nn::CategoricalCrossEntropyOptions options;
-    options.from_logits = model.last_activation() != "softmax";
-    return trainer(model, [options](const Tensor& y_true, const Tensor& y_pred) {
-      auto o = options;
-      o.sparse = y_true.rank() < y_pred.rank();
-      return nn::categorical_cross_entropy(y_true, y_pred, o);
-    }, optimizer);
-  }
-  if (loss == "mean_squared_error")
-    return trainer(model, [](const Tensor& y_true, const Tensor& y_pred) {
-      return nn::mean_squared_error(y_true, y_pred);
-    }, optimizer);
-  throw ArgumentError("trainer", "unknown loss; expected categorical_cross_entropy or "
-                                 "mean_squared_error, got " + loss);
+  return trainer(model, loss_named(loss, model), optimizer);
 }
 
 Loop evaluator(const nn::Model& model) { return Loop(Loop::Parts{model, {}, {}, false}); }
