@@ -26,7 +26,7 @@ class Dispatch {
   /// Runs one operation on concrete tensors. Throws DonatedError, ArgumentError (kernel status),
   /// UnsupportedError (a type the kernel lacks).
   virtual Tensors eager(const OpRow& row, std::span<const Tensor> in, const Attrs& attrs,
-                        const TensorTypes& out, SourceLocation where,
+                        const TensorTypes& out, const Caller& caller,
                         detail::Labels* labels) const = 0;
   /// The fast path of elementwise operations: no graph, no intermediate broadcast.
   virtual Tensor eager_elementwise(const OpRow& row, std::span<const EagerOperand> in, DType type,

@@ -37,6 +37,16 @@ class Required {
   T value_;
 };
 
+/// Who asked for an operation, as errors tell it: the place, and the public function where it is
+/// not called as the row is (take, which is a gather).
+struct Caller {
+  SourceLocation where = {};
+  std::string_view function = {};
+  Caller() = default;
+  Caller(SourceLocation place, std::string_view name = {}) : where(place), function(name) {}
+  std::string_view name_or(std::string_view row) const { return function.empty() ? row : function; }
+};
+
 // -- shapes and types -------------------------------------------------------------------------
 /// Types of the results. Throws ShapeError or DTypeError named after the operation.
 using InferFn = TensorTypes (*)(std::span<const TensorType> in, const Attrs& attrs);

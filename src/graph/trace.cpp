@@ -17,16 +17,17 @@ using detail::Content;
 using detail::Labels;
 
 Tensors record(Trace& trace, const OpRow& row, std::span<const Tensor> in, const Attrs& attrs,
-               SourceLocation where, Labels* labels) {
+               const Caller& caller, Labels* labels) {
+  const std::string_view name = caller.name_or(row.name);
   Node node;
   node.row = &row;
   node.attrs = attrs;
-  node.where = where;
+  node.where = caller.where;
   TensorTypes types;
   types.reserve(in.size());
   for (const Tensor& tensor : in) {
-    node.inputs.push_back(trace.edge_of(tensor, row.name, where));
-    types.push_back(type_of(tensor, row.name));
+    node.inputs.push_back(trace.edge_of(tensor, name, caller.where));
+    types.push_back(type_of(tensor, name));
   }
   node.outputs = (*row.infer)(types, attrs);
   const std::size_t count = node.outputs.size();
@@ -119,18 +120,19 @@ SuspendTrace::SuspendTrace() noexcept : outer_(open_trace) { open_trace = nullpt
 SuspendTrace::~SuspendTrace() { open_trace = outer_; }
 
 Tensors emit_all(const OpRow& row, std::span<const Tensor> in, const Attrs& attrs,
-                 SourceLocation where, Labels* labels) {
-  if (open_trace != nullptr) return record(*open_trace, row, in, attrs, where, labels);
+                 const Caller& caller, Labels* labels) {
+  if (open_trace != nullptr) return record(*open_trace, row, in, attrs, caller, labels);
+  const std::string_view name = caller.name_or(row.name);
   TensorTypes types;
   types.reserve(in.size());
   for (const Tensor& tensor : in) {
-    const Body& body = Access::checked(tensor, row.name, where);
-    if (body.content == Content::kNode) throw_escaped(row.name, body, where);
+    const Body& body = Access::checked(tensor, name, caller.where);
+    if (body.content == Content::kNode) throw_escaped(name, body, caller.where);
     if (body.content == Content::kTemplate)
-      throw ArgumentError(row.name, "a template has no values", where);
+      throw ArgumentError(name, "a template has no values", caller.where);
     types.push_back({body.type, body.dims});
   }
-  return dispatch().eager(row, in, attrs, (*row.infer)(types, attrs), where, labels);
+  return dispatch().eager(row, in, attrs, (*row.infer)(types, attrs), caller, labels);
 }
 
 TensorType type_of(const Tensor& tensor, std::string_view operation) {

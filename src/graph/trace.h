@@ -63,14 +63,14 @@ class SuspendTrace {
 /// One operation. Result 0 gets `labels` (shared, may be null), others none.
 /// Throws what the row's shape rule throws; TraceError for an escaped traced tensor.
 Tensors emit_all(const OpRow& row, std::span<const Tensor> in, const Attrs& attrs,
-                 SourceLocation where, detail::Labels* labels = nullptr);
+                 const Caller& caller, detail::Labels* labels = nullptr);
 inline Tensor emit(const OpRow& row, std::span<const Tensor> in, const Attrs& attrs,
-                   SourceLocation where, detail::Labels* labels = nullptr) {
-  return std::move(emit_all(row, in, attrs, where, labels)[0]);
+                   const Caller& caller, detail::Labels* labels = nullptr) {
+  return std::move(emit_all(row, in, attrs, caller, labels)[0]);
 }
 inline Tensor emit(const OpRow& row, std::initializer_list<Tensor> in, const Attrs& attrs,
-                   SourceLocation where, detail::Labels* labels = nullptr) {
-  return emit(row, std::span<const Tensor>(in.begin(), in.size()), attrs, where, labels);
+                   const Caller& caller, detail::Labels* labels = nullptr) {
+  return emit(row, std::span<const Tensor>(in.begin(), in.size()), attrs, caller, labels);
 }
 
 /// The type and shape (all axes) of a tensor.

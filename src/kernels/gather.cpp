@@ -59,7 +59,8 @@ class Layout {
     for (std::int64_t j = 0; j < count; ++j) {
       const std::int64_t index = read_index(index_type_, indices, row * count + j);
       const std::int64_t inside = std::clamp<std::int64_t>(index, 0, sizes_[at(j)] - 1);
-      if (inside != index && status != nullptr) status->set(KernelError::kIndexOutOfRange);
+      if (inside != index && status != nullptr)
+        status->set_index(row * count + j, index, sizes_[at(j)]);
       offset += inside * steps_[at(j)];
     }
     return offset;

@@ -23,10 +23,27 @@ class KernelStatus {
     KernelError none = KernelError::kNone;
     error_.compare_exchange_strong(none, error, std::memory_order_relaxed);
   }
+  /// An index that is not in 0 … size - 1, at `position` among the indices. The first one of them
+  /// is kept, whichever thread comes first.
+  void set_index(std::int64_t position, std::int64_t index, std::int64_t size) noexcept {
+    while (writing_.test_and_set(std::memory_order_acquire)) {}
+    if (error() == KernelError::kNone || position < position_) {
+      set(KernelError::kIndexOutOfRange);
+      position_ = position;
+      index_ = index;
+      size_ = size;
+    }
+    writing_.clear(std::memory_order_release);
+  }
   KernelError error() const noexcept { return error_.load(std::memory_order_relaxed); }
+  /// Of the index; to be read after the run.
+  std::int64_t index() const noexcept { return index_; }
+  std::int64_t size() const noexcept { return size_; }
 
  private:
   std::atomic<KernelError> error_{KernelError::kNone};
+  std::atomic_flag writing_;
+  std::int64_t position_ = 0, index_ = 0, size_ = 0;
 };
 
 /// One run of an elementwise kernel: `count` elements, all operands contiguous. `out` may be the

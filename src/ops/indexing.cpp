@@ -29,6 +29,17 @@ void check_indices(std::string_view operation, const Plain& indices) {
                                             name_of(indices.tensor.type())), indices.where);
 }
 
+/// Throws when there are indices of an axis that has no elements.
+void check_not_empty(std::string_view operation, const Plain& x, const Dims& axes,
+                     const Plain& indices) {
+  if (element_count(indices.dims()) == 0) return;
+  const Dims dims = x.dims();
+  for (const auto axis : axes)
+    if (dims[at(axis)] == 0)
+      throw ShapeError(operation, fmt::format("axis {} of {} is empty: no index is in range", axis,
+                                              to_string(dims)), x.where);
+}
+
 /// All of them in the same lanes (nothing happens when none is vectorised).
 void align(std::string_view operation, std::initializer_list<Plain*> list) {
   std::vector<Tensor> labelled;
@@ -76,6 +87,7 @@ Tensor scatter(std::string_view name, const graph::OpRow& row, const Operand& op
     throw ShapeError(name, fmt::format("indices are one row of positions or a list of rows, got "
                                        "{}", to_string(indices.dims())), indices.where);
   const Dims own = listed_axes(name, x, indices, axes);
+  check_not_empty(name, x, own, indices);
   const Operand both[] = {operand, update_operand};
   const DType type = ops::merge_operand_types(both);
   align(name, {&x, &indices, &updates});
@@ -91,6 +103,7 @@ Tensor take(const Operand& operand, const Operand& index_operand, const TakeOpti
   check_indices("take", indices);
   if (x.rank() == 0) throw ShapeError("take", "the tensor must have at least one axis", x.where);
   const int axis = options.axis.resolve("take", x.rank(), x.names);
+  check_not_empty("take", x, {axis}, indices);
   const Dims index_dims = indices.dims();
   Names names;
   if (!x.names.empty() || !indices.names.empty()) {
@@ -115,7 +128,8 @@ Tensor take(const Operand& operand, const Operand& index_operand, const TakeOpti
   Dims listed = ops::dims_of(indices.tensor);
   listed.push_back(1);
   const Tensor rows = ops::reshape_dims(indices.tensor, listed);
-  return with_labels(ops::gather_dims(x.tensor, rows, attrs, x.where), names, x.vector_axes);
+  return with_labels(ops::gather_dims(x.tensor, rows, attrs, {x.where, "take"}), names,
+                     x.vector_axes);
 }
 
 Tensor take_along_axis(const Operand& operand, const Operand& index_operand,
@@ -133,6 +147,7 @@ Tensor take_along_axis(const Operand& operand, const Operand& index_operand,
                      fmt::format("indices must have the tensor's sizes but on axis {}; expected "
                                  "{}, got {}", axis, to_string(dims), to_string(index_dims)),
                      x.where);
+  check_not_empty("take_along_axis", x, {axis}, indices);
   align("take_along_axis", {&x, &indices});
   // The axis last: then all others are batch axes.
   const int last = x.lead + x.rank() - 1;
@@ -143,8 +158,9 @@ Tensor take_along_axis(const Operand& operand, const Operand& index_operand,
   const Tensor moved = ops::transpose_dims(indices.tensor, order);
   Dims listed = ops::dims_of(moved);
   listed.push_back(1);
-  const Tensor taken = ops::gather_dims(ops::transpose_dims(x.tensor, order),
-                                        ops::reshape_dims(moved, listed), {{0}, last, 0}, x.where);
+  const Tensor taken =
+      ops::gather_dims(ops::transpose_dims(x.tensor, order), ops::reshape_dims(moved, listed),
+                       {{0}, last, 0}, {x.where, "take_along_axis"});
   return with_labels(ops::transpose_dims(taken, back), x.names, x.vector_axes);
 }
 
@@ -152,6 +168,7 @@ Tensor gather(const Operand& operand, const Operand& index_operand, const Gather
   Plain x = plain_operand("gather", operand), indices = plain_operand("gather", index_operand);
   check_indices("gather", indices);
   const Dims axes = listed_axes("gather", x, indices, options.axes);
+  check_not_empty("gather", x, axes, indices);
   align("gather", {&x, &indices});
   return with_labels(ops::gather_dims(x.tensor, indices.tensor, {axes, x.lead, 0}, x.where), {},
                      x.vector_axes);

@@ -27,9 +27,9 @@ struct GatherAttrs {
 extern const graph::OpRow kGather, kIndexedAdd, kIndexedPut;
 
 Tensor gather_dims(const Tensor& x, const Tensor& indices, GatherAttrs attrs,
-                   SourceLocation where = {});
+                   const graph::Caller& caller = {});
 Tensor scatter_dims(const graph::OpRow& row, const Tensor& x, const Tensor& indices,
-                    const Tensor& updates, GatherAttrs attrs, SourceLocation where = {});
+                    const Tensor& updates, GatherAttrs attrs, const graph::Caller& caller = {});
 /// `index` as s64, clamped to 0 … last.
 Tensor clamp_index(const Tensor& index, std::int64_t last);
 

@@ -201,13 +201,13 @@ std::unique_ptr<kernels::PreparedKernel> prepare_scatter(const graph::KernelSpec
 }  // namespace
 
 Tensor gather_dims(const Tensor& x, const Tensor& indices, GatherAttrs attrs,
-                   SourceLocation where) {
-  return graph::emit(kGather, {x, indices}, Attrs::of(std::move(attrs)), where);
+                   const graph::Caller& caller) {
+  return graph::emit(kGather, {x, indices}, Attrs::of(std::move(attrs)), caller);
 }
 
 Tensor scatter_dims(const graph::OpRow& row, const Tensor& x, const Tensor& indices,
-                    const Tensor& updates, GatherAttrs attrs, SourceLocation where) {
-  return graph::emit(row, {x, indices, updates}, Attrs::of(std::move(attrs)), where);
+                    const Tensor& updates, GatherAttrs attrs, const graph::Caller& caller) {
+  return graph::emit(row, {x, indices, updates}, Attrs::of(std::move(attrs)), caller);
 }
 
 Tensor clamp_index(const Tensor& index, std::int64_t last) {

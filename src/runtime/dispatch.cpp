@@ -58,7 +58,10 @@ void check_status(const kernels::KernelStatus& status, std::string_view operatio
     case kernels::KernelError::kDivisionByZero:
       throw ArgumentError(operation, "integer division by zero", where);
     case kernels::KernelError::kIndexOutOfRange:
-      throw ArgumentError(operation, "an index is out of range", where);
+      throw ArgumentError(operation,
+                          fmt::format("an index is out of range; expected 0 to {}, got {}",
+                                      status.size() - 1, status.index()),
+                          where);
     case kernels::KernelError::kNegativeShift:
       throw ArgumentError(operation, "a shift is negative", where);
   }
@@ -68,9 +71,11 @@ class HostDispatch final : public graph::Dispatch {
  public:
   graph::Tensors eager(const graph::OpRow& row, std::span<const Tensor> in,
                        const graph::Attrs& attrs, const graph::TensorTypes& out,
-                       SourceLocation where, detail::Labels* labels) const override {
-    if (row.host_as<graph::RelabelRule>()) return {relabelled(row, in[0], out[0], where, labels)};
-    Views views(row.name, where);
+                       const graph::Caller& caller, detail::Labels* labels) const override {
+    if (row.host_as<graph::RelabelRule>())
+      return {relabelled(row, in[0], out[0], caller.where, labels)};
+    const std::string_view name = caller.name_or(row.name);
+    Views views(name, caller.where);
     std::vector<host::EagerInput> inputs;
     inputs.reserve(in.size());
     for (const Tensor& tensor : in) inputs.push_back(input_of(views, tensor));
@@ -82,7 +87,7 @@ class HostDispatch final : public graph::Dispatch {
     }
     kernels::KernelStatus status;
     host::run_eager(row, inputs, attrs, outputs, &status);
-    check_status(status, row.name, where);
+    check_status(status, name, caller.where);
     return made;
   }
 

@@ -13,28 +13,66 @@ REPORT_SUITE(IndexReports);
 
 std::vector<int> ints(const Tensor& t) { return t.to_flat_list<int>(); }
 
-TEST_P(IndexReports, an_eager_index_out_of_range_is_an_error_that_names_operation_and_place) {
+TEST_P(IndexReports, an_eager_index_out_of_range_is_an_error_that_names_function_index_and_place) {
   const Tensor x = iota({5}), matrix = reshape(iota({12}), {3, 4});
   struct Case {
-    const char* operation;  // the primitive that take is made of
+    const char* function;  // as the caller wrote it
+    const char* expected;
     std::function<Tensor()> call;
   };
   const Case cases[] = {
-      {"gather", [&] { return take(x, 10); }},
-      {"gather", [&] { return take(x, tensor({0, -1})); }},
-      {"gather", [&] { return take(matrix, tensor({4}), {.axis = 1}); }},
-      {"gather", [&] { return gather(x, tensor({{13}})); }},
-      {"gather", [&] { return gather(matrix, tensor({{0, 0}, {2, 5}})); }},
-      {"gather", [&] { return take_along_axis(x, tensor({0, 7}), {.axis = 0}); }},
-      {"indexed_add", [&] { return indexed_add(x, tensor({{9}}), tensor({1})); }},
-      {"indexed_put", [&] { return indexed_put(x, tensor({{-3}}), tensor({1})); }},
+      {"take: ", "0 to 4, got 10", [&] { return take(x, 10); }},
+      {"take: ", "0 to 4, got -1", [&] { return take(x, tensor({0, -1})); }},
+      {"take: ", "0 to 3, got 4", [&] { return take(matrix, tensor({4}), {.axis = 1}); }},
+      {"take: ", "0 to 4, got 200", [&] { return take(x, tensor({200}, {.type = u8})); }},
+      {"gather: ", "0 to 4, got 13", [&] { return gather(x, tensor({{13}})); }},
+      {"gather: ", "0 to 3, got 5", [&] { return gather(matrix, tensor({{0, 0}, {2, 5}})); }},
+      {"gather: ", "0 to 2, got 3", [&] { return gather(matrix, tensor({{3, 7}})); }},
+      {"take_along_axis: ", "0 to 4, got 7",
+       [&] { return take_along_axis(x, tensor({0, 7}), {.axis = 0}); }},
+      {"indexed_add: ", "0 to 4, got 9",
+       [&] { return indexed_add(x, tensor({{9}}), tensor({1})); }},
+      {"indexed_put: ", "0 to 4, got -3",
+       [&] { return indexed_put(x, tensor({{-3}}), tensor({1})); }},
+      {"indexed_put: ", "0 to 3, got 8",
+       [&] { return indexed_put(matrix, tensor({{2, 3}, {2, 8}}), tensor({1, 1})); }},
   };
   for (const Case& c : cases) {
     const std::string text = error_of<ArgumentError>([&] { (void)c.call(); });
-    EXPECT_HAS(text, c.operation);
-    EXPECT_HAS(text, "an index is out of range");
+    EXPECT_EQ(text.rfind(c.function, 0), 0u) << text;
+    EXPECT_HAS(text, std::string("an index is out of range; expected ") + c.expected);
     EXPECT_HAS(text, "index_test.cpp");
   }
+}
+
+TEST_P(IndexReports, the_first_index_out_of_range_is_told_however_many_threads_look) {
+  std::vector<int> indices(300'000, 1);
+  for (const std::size_t first : {std::size_t{299'999}, std::size_t{150'003}, std::size_t{17}}) {
+    indices[first] = static_cast<int>(first) + 1000;
+    const Tensor wrong = tensor(indices);  // with more of them behind the first
+    for (int i = 0; i < 20; ++i)
+      EXPECT_HAS(error_of<ArgumentError>([&] { (void)take(iota({5}), wrong); }),
+                 "got " + std::to_string(first + 1000));
+  }
+}
+
+TEST_P(IndexReports, an_index_of_an_empty_axis_is_an_error_that_names_function_and_place) {
+  const Tensor none = zeros({0}), wide = zeros({3, 0});
+  const std::pair<const char*, std::function<Tensor()>> cases[] = {
+      {"take: ", [&] { return take(none, 0); }},
+      {"take: ", [&] { return take(wide, tensor({0}), {.axis = 1}); }},
+      {"gather: ", [&] { return gather(none, tensor({{0}})); }},
+      {"take_along_axis: ", [&] { return take_along_axis(none, tensor({0})); }},
+      {"indexed_add: ", [&] { return indexed_add(none, tensor({{0}}), tensor({1.f})); }},
+      {"indexed_put: ", [&] { return indexed_put(none, tensor({{0}}), tensor({1.f})); }},
+  };
+  for (const auto& [function, call] : cases) {
+    const std::string text = error_of<ShapeError>([&] { (void)call(); });
+    EXPECT_EQ(text.rfind(function, 0), 0u) << text;
+    EXPECT_HAS(text, "is empty");
+    EXPECT_HAS(text, "index_test.cpp");
+  }
+  EXPECT_EQ(take(none, zeros({0}, {.type = s32})).size(), 0);
 }
 
 TEST_P(IndexReports, an_index_out_of_range_is_clamped_in_compiled_code_for_every_type) {
