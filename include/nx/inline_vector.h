@@ -53,10 +53,13 @@ class InlineVector {
   const T* data() const noexcept { return capacity_ == N ? inline_() : heap_; }
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  T* begin() noexcept { return data(); }
-  T* end() noexcept { return data() + size_; }
-  const T* begin() const noexcept { return data(); }
-  const T* end() const noexcept { return data() + size_; }
+  T* begin() & noexcept { return data(); }
+  T* end() & noexcept { return data() + size_; }
+  const T* begin() const& noexcept { return data(); }
+  const T* end() const& noexcept { return data() + size_; }
+  // Not of temporaries: `Dims(t.shape().begin(), t.shape().end())` would pair the ends of two.
+  const T* begin() const&& = delete;
+  const T* end() const&& = delete;
   T& operator[](std::size_t i) noexcept { return data()[i]; }
   const T& operator[](std::size_t i) const noexcept { return data()[i]; }
   T& front() noexcept { return data()[0]; }
