@@ -14,32 +14,18 @@ using ops::Examples;
 using ops::f;
 using ops::FunctionRow;
 using ops::NamesRule;
+using ops::RowMaker;
 using ops::t;
 
-constexpr FunctionRow elementwise(const char* name, const char* doc, ops::ErasedCall call,
-                                  Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Axon.Activations"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
-          .names = NamesRule::kKeep,
-          .accuracy = Accuracy{8, -5, 5},
-          .examples = examples,
-          .call = call,
-          .elementwise = true};
-}
-
-constexpr FunctionRow along_axis(const char* name, const char* doc, ops::ErasedCall call,
-                                 Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Axon.Activations"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
-          .names = NamesRule::kKeep,
-          .accuracy = Accuracy{8},
-          .examples = examples,
-          .call = call};
-}
+constexpr RowMaker elementwise{.module = "Axon.Activations",
+                               .accepts = Accepts::kReal,
+                               .names = NamesRule::kKeep,
+                               .accuracy = Accuracy{8, -5, 5},
+                               .elementwise = true};
+constexpr RowMaker along_axis{.module = "Axon.Activations",
+                              .accepts = Accepts::kReal,
+                              .names = NamesRule::kKeep,
+                              .accuracy = Accuracy{8}};
 
 const FunctionRow kFunctions[] = {
     elementwise(

@@ -15,6 +15,7 @@ using ops::FunctionRow;
 using ops::list;
 using ops::NamesRule;
 using ops::Options;
+using ops::RowMaker;
 using ops::t;
 using ops::types;
 using ops::Value;
@@ -73,18 +74,11 @@ Value draw(std::span<const Value> args, const Options& options) {
                                               ops::FromValue<Tensor>::get(args[2]));
 }
 
-constexpr FunctionRow initializer(const char* name, const char* doc, ops::ErasedCall call,
-                                  Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Axon.Initializers"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kSpecial,
-          .names = NamesRule::kDrop,
-          .accuracy = Accuracy{8},
-          .examples = examples,
-          .call = call,
-          .differentiable = false};
-}
+constexpr RowMaker initializer{.module = "Axon.Initializers",
+                               .accepts = Accepts::kSpecial,
+                               .names = NamesRule::kDrop,
+                               .accuracy = Accuracy{8},
+                               .differentiable = false};
 
 std::vector<Value> arguments(Value shape) {
   return {std::move(shape), types(DType::f32), t({0, 42}, {.type = u32})};

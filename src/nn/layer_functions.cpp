@@ -14,20 +14,19 @@ using ops::f;
 using ops::FunctionRow;
 using ops::NamesRule;
 using ops::Options;
+using ops::RowMaker;
 using ops::t;
 using ops::Value;
 
-constexpr FunctionRow layer(const char* name, const char* doc, ops::ErasedCall call,
-                            Examples (*examples)(), Accepts accepts = Accepts::kReal) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Axon.Layers"),
-          .doc = std::string_view(doc),
-          .accepts = accepts,
-          .names = NamesRule::kSpecial,
-          .accuracy = Accuracy{8},
-          .examples = examples,
-          .call = call};
-}
+constexpr RowMaker layer{.module = "Axon.Layers",
+                         .accepts = Accepts::kReal,
+                         .names = NamesRule::kSpecial,
+                         .accuracy = Accuracy{8}};
+/// Not swept: the next key has no vectorised axes.
+constexpr RowMaker drawing_layer{.module = "Axon.Layers",
+                                 .accepts = Accepts::kSpecial,
+                                 .names = NamesRule::kSpecial,
+                                 .accuracy = Accuracy{8}};
 
 /// Whether the layer is used in training, and the options without that.
 std::pair<bool, Options> split_mode(const Options& options) {
@@ -77,7 +76,7 @@ const FunctionRow kFunctions[] = {
           return {{{f({{{1, 2}, {3, 4}}})}, {}, f({{1, 2, 3, 4}})},
                   {{f({1, 2})}, {}, f({{1}, {2}})}};
         }),
-    layer(
+    drawing_layer(
         "dropout", "In training, zeros for some elements, the others scaled up.", call_dropout,
         +[]() -> Examples {
           const Value x = f({{4, -1.25, -3, 3, -2, 2.75}, {2.75, -2.75, 1, -1.75, -1.25, -2.5}});
@@ -88,8 +87,7 @@ const FunctionRow kFunctions[] = {
                    Value::Map{{"output", f({{8, 0, -6, 0, -4, 0}, {0, 0, 0, 0, -2.5, -5}})},
                               {"state",
                                Value::Map{{"key", t({2465931498, 3679230171}, {.type = u32})}}}}}};
-        },
-        Accepts::kSpecial),  // the next key has no vectorised axes
+        }),
 };
 
 }  // namespace

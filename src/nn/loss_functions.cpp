@@ -15,20 +15,14 @@ using ops::FunctionRow;
 using ops::list;
 using ops::NamesRule;
 using ops::Options;
+using ops::RowMaker;
 using ops::t;
 using ops::Value;
 
-constexpr FunctionRow loss(const char* name, const char* doc, ops::ErasedCall call,
-                           Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Axon.Losses"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
-          .names = NamesRule::kDropReduced,
-          .accuracy = Accuracy{16},
-          .examples = examples,
-          .call = call};
-}
+constexpr RowMaker loss{.module = "Axon.Losses",
+                        .accepts = Accepts::kReal,
+                        .names = NamesRule::kDropReduced,
+                        .accuracy = Accuracy{16}};
 
 /// Weights may be a list of numbers.
 Value call_categorical_cross_entropy(std::span<const Value> args, const Options& options) {

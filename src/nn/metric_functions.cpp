@@ -15,21 +15,19 @@ using ops::f;
 using ops::FunctionRow;
 using ops::NamesRule;
 using ops::Options;
+using ops::RowMaker;
 using ops::t;
 using ops::Value;
 
-constexpr FunctionRow metric(const char* name, const char* doc, ops::ErasedCall call,
-                             Examples (*examples)(), bool differentiable = false) {
-  return {.name = std::string_view(name),
-          .module = std::string_view("Axon.Metrics"),
-          .doc = std::string_view(doc),
-          .accepts = Accepts::kReal,
-          .names = NamesRule::kDropReduced,
-          .accuracy = Accuracy{4},
-          .examples = examples,
-          .call = call,
-          .differentiable = differentiable};
-}
+constexpr RowMaker metric{.module = "Axon.Metrics",
+                          .accepts = Accepts::kReal,
+                          .names = NamesRule::kDropReduced,
+                          .accuracy = Accuracy{4},
+                          .differentiable = false};
+constexpr RowMaker smooth_metric{.module = "Axon.Metrics",
+                                 .accepts = Accepts::kReal,
+                                 .names = NamesRule::kDropReduced,
+                                 .accuracy = Accuracy{4}};
 
 /// Targets 0 1 1 1 0 and what was predicted of them.
 Value targets() { return t({0, 1, 1, 1, 0}); }
@@ -130,12 +128,11 @@ const FunctionRow kFunctions[] = {
                    {{"k", 1}, {"sparse", "true"}},
                    f(0.5)}};
         }),
-    metric(
+    smooth_metric(
         "mean_absolute_error", "The loss of that name over all rows.", call_mean_absolute_error,
         +[]() -> Examples {
           return {{{f({{0, 1}, {0, 0}}), f({{1, 1}, {1, 0.5}})}, {}, f(0.625)}};
-        },
-        true),
+        }),
     metric(
         "running_average", "The average of a metric after another batch.", call_running_average,
         +[]() -> Examples {

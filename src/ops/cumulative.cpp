@@ -64,50 +64,42 @@ Tensor cumulative_min(const Operand& x, const CumulativeOptions& options) {
 namespace ops {
 namespace {
 
-constexpr FunctionRow cumulative(const char* name, const char* doc, Examples (*examples)(),
-                                 ErasedCall call, Accepts accepts, double ulp) {
-  return FunctionRow{.name = std::string_view(name),
-                     .module = std::string_view("Nx"),
-                     .doc = std::string_view(doc),
-                     .accepts = accepts,
-                     .names = NamesRule::kKeep,
-                     .accuracy = Accuracy{ulp},
-                     .examples = examples,
-                     .call = call};
-}
+constexpr RowMaker cumulative{
+    .module = "Nx", .accepts = Accepts::kAny, .names = NamesRule::kKeep, .accuracy = Accuracy{4}};
+constexpr RowMaker cumulative_extreme{.module = "Nx",
+                                      .accepts = Accepts::kAnyButComplex,
+                                      .names = NamesRule::kKeep,
+                                      .accuracy = Accuracy{0}};
 
 // Values from NumPy: cumsum, cumprod, maximum.accumulate, minimum.accumulate.
 constexpr FunctionRow kFunctions[] = {
     cumulative(
-        "cumulative_sum", "The sum of everything up to each element.",
+        "cumulative_sum", "The sum of everything up to each element.", erase<&nx::cumulative_sum>,
         +[]() -> Examples {
           return {{{f({1, 2, 3, 4, 5})}, {}, f({1, 3, 6, 10, 15})},
                   {{f({1, 2, 3})}, {{"reverse", "true"}}, f({6, 5, 3})},
                   {{t({{200, 100}, {3, 4}}, {.type = u8})},
                    {{"axis", 1}},
                    t({{200, 44}, {3, 7}}, {.type = u8})}};
-        },
-        erase<&nx::cumulative_sum>, Accepts::kAny, 4),
+        }),
     cumulative(
         "cumulative_product", "The product of everything up to each element.",
+        erase<&nx::cumulative_product>,
         +[]() -> Examples {
           return {{{f({1, 2, 0, 4})}, {}, f({1, 2, 0, 0})},
                   {{f({{1, 2}, {3, 4}})}, {{"axis", 1}}, f({{1, 2}, {3, 12}})}};
-        },
-        erase<&nx::cumulative_product>, Accepts::kAny, 4),
-    cumulative(
-        "cumulative_max", "The largest element so far.",
+        }),
+    cumulative_extreme(
+        "cumulative_max", "The largest element so far.", erase<&nx::cumulative_max>,
         +[]() -> Examples {
           return {{{f({3, 1, 4, 1, 5})}, {}, f({3, 3, 4, 4, 5})},
                   {{f({3, 1, 4, 1})}, {{"reverse", "true"}}, f({4, 4, 4, 1})}};
-        },
-        erase<&nx::cumulative_max>, Accepts::kAnyButComplex, 0),
-    cumulative(
-        "cumulative_min", "The smallest element so far.",
+        }),
+    cumulative_extreme(
+        "cumulative_min", "The smallest element so far.", erase<&nx::cumulative_min>,
         +[]() -> Examples {
           return {{{f({3, 1, 4, 1, 5})}, {}, f({3, 1, 1, 1, 1})}};
-        },
-        erase<&nx::cumulative_min>, Accepts::kAnyButComplex, 0),
+        }),
 };
 
 }  // namespace

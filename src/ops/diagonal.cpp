@@ -158,64 +158,50 @@ Tensor put_diagonal(const Operand& operand, const Operand& value_operand,
 namespace ops {
 namespace {
 
-constexpr FunctionRow matrix_function(const char* name, const char* doc, Examples (*examples)(),
-                                      ErasedCall call) {
-  return FunctionRow{.name = std::string_view(name),
-                     .module = std::string_view("Nx"),
-                     .doc = std::string_view(doc),
-                     .accepts = Accepts::kAny,
-                     .names = NamesRule::kSpecial,
-                     .accuracy = Accuracy{},
-                     .examples = examples,
-                     .call = call};
-}
+constexpr RowMaker matrix_function{
+    .module = "Nx", .accepts = Accepts::kAny, .names = NamesRule::kSpecial, .accuracy = Accuracy{}};
 
 // Values from NumPy: tri, tril, triu, diag, diagonal.
 constexpr FunctionRow kFunctions[] = {
     matrix_function(
-        "tri", "Ones at and below a diagonal, zeros above it.",
+        "tri", "Ones at and below a diagonal, zeros above it.", erase<&nx::tri>,
         +[]() -> Examples {
           return {{{2, 3}, {}, t({{1, 0, 0}, {1, 1, 0}}, {.type = u8})},
                   {{2, 3}, {{"k", 1}}, t({{1, 1, 0}, {1, 1, 1}}, {.type = u8})}};
-        },
-        erase<&nx::tri>),
+        }),
     matrix_function(
-        "tril", "The matrix with zeros above a diagonal.",
+        "tril", "The matrix with zeros above a diagonal.", erase<&nx::tril>,
         +[]() -> Examples {
           return {{{f({{1, 2}, {3, 4}})}, {}, f({{1, 0}, {3, 4}})},
                   {{f({{1, 2}, {3, 4}})}, {{"k", -1}}, f({{0, 0}, {3, 0}})}};
-        },
-        erase<&nx::tril>),
+        }),
     matrix_function(
-        "triu", "The matrix with zeros below a diagonal.",
+        "triu", "The matrix with zeros below a diagonal.", erase<&nx::triu>,
         +[]() -> Examples {
           return {{{f({{1, 2}, {3, 4}})}, {}, f({{1, 2}, {0, 4}})},
                   {{f({{1, 2}, {3, 4}})}, {{"k", 1}}, f({{0, 2}, {0, 0}})}};
-        },
-        erase<&nx::triu>),
+        }),
     matrix_function(
         "make_diagonal", "A square matrix with the elements on a diagonal.",
+        erase<&nx::make_diagonal>,
         +[]() -> Examples {
           return {{{f({1, 2})}, {}, f({{1, 0}, {0, 2}})},
                   {{f({1, 2})}, {{"offset", 1}}, f({{0, 1, 0}, {0, 0, 2}, {0, 0, 0}})},
                   {{f({1})}, {{"offset", -1}}, f({{0, 0}, {1, 0}})}};
-        },
-        erase<&nx::make_diagonal>),
+        }),
     matrix_function(
-        "take_diagonal", "A diagonal of each matrix.",
+        "take_diagonal", "A diagonal of each matrix.", erase<&nx::take_diagonal>,
         +[]() -> Examples {
           return {{{f({{1, 2, 3}, {4, 5, 6}})}, {}, f({1, 5})},
                   {{f({{1, 2, 3}, {4, 5, 6}})}, {{"offset", 1}}, f({2, 6})},
                   {{f({{1, 2, 3}, {4, 5, 6}})}, {{"offset", -1}}, f({4})}};
-        },
-        erase<&nx::take_diagonal>),
+        }),
     matrix_function(
-        "put_diagonal", "The matrix with a diagonal replaced.",
+        "put_diagonal", "The matrix with a diagonal replaced.", erase<&nx::put_diagonal>,
         +[]() -> Examples {
           return {{{f({{1, 2, 3}, {4, 5, 6}}), f({8, 9})}, {}, f({{8, 2, 3}, {4, 9, 6}})},
                   {{f({{1, 2}, {3, 4}}), f({9})}, {{"offset", -1}}, f({{1, 2}, {9, 4}})}};
-        },
-        erase<&nx::put_diagonal>),
+        }),
 };
 
 }  // namespace

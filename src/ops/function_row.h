@@ -75,6 +75,28 @@ struct FunctionRow {
   bool elementwise = false;                  // swept on drawn inputs within `accuracy`'s range
 };
 
+/// Makes rows that share all but name, documentation, call and examples.
+struct RowMaker {
+  graph::Required<std::string_view> module;
+  graph::Required<Accepts> accepts;
+  graph::Required<NamesRule> names;
+  graph::Required<Accuracy> accuracy;
+  bool differentiable = true, elementwise = false;
+  constexpr FunctionRow operator()(std::string_view name, std::string_view doc, ErasedCall call,
+                                   Examples (*examples)()) const {
+    return {.name = name,
+            .module = module,
+            .doc = doc,
+            .accepts = accepts,
+            .names = names,
+            .accuracy = accuracy,
+            .examples = examples,
+            .call = call,
+            .differentiable = differentiable,
+            .elementwise = elementwise};
+  }
+};
+
 /// A family's file gives its rows through these two functions, listed in registry.cpp.
 struct Family {
   std::string_view name;

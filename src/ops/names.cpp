@@ -130,24 +130,15 @@ Examples devectorize_examples() {
   return {{{nx::vectorize(x, "batch")}, {}, nx::rename(x, {"batch", Name()})}};
 }
 
-constexpr FunctionRow label_function(const char* name, const char* doc, Examples (*examples)(),
-                                     ErasedCall call) {
-  return FunctionRow{.name = std::string_view(name),
-                     .module = std::string_view("Nx"),
-                     .doc = std::string_view(doc),
-                     .accepts = Accepts::kAny,
-                     .names = NamesRule::kSpecial,
-                     .accuracy = Accuracy{},
-                     .examples = examples,
-                     .call = call};
-}
+constexpr RowMaker label_function{
+    .module = "Nx", .accepts = Accepts::kAny, .names = NamesRule::kSpecial, .accuracy = Accuracy{}};
 constexpr FunctionRow kFunctions[] = {
-    label_function("rename", "The tensor under other axis names.", rename_examples,
-                   erase<&nx::rename>),
+    label_function("rename", "The tensor under other axis names.", erase<&nx::rename>,
+                   rename_examples),
     label_function("vectorize", "Leading axes become axes that operations map over.",
-                   vectorize_examples, call_vectorize),
+                   call_vectorize, vectorize_examples),
     label_function("devectorize", "Vectorised axes become plain leading axes.",
-                   devectorize_examples, erase<&nx::devectorize>),
+                   erase<&nx::devectorize>, devectorize_examples),
 };
 
 }  // namespace

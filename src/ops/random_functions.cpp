@@ -41,54 +41,45 @@ Value call_choice(std::span<const Value> args, const Options& options) {
   return to_value(random::choice(key, x.get(), p.get(), own));
 }
 
-FunctionRow draw(const char* name, const char* doc, Examples (*examples)(), ErasedCall call) {
-  return FunctionRow{.name = std::string_view(name),
-                     .module = std::string_view("Nx.Random"),
-                     .doc = std::string_view(doc),
-                     .accepts = Accepts::kSpecial,
-                     .names = NamesRule::kSpecial,
-                     .accuracy = Accuracy{1},
-                     .examples = examples,
-                     .call = call,
-                     .differentiable = false};
-}
+constexpr RowMaker on_keys{.module = "Nx.Random",
+                           .accepts = Accepts::kInteger,
+                           .names = NamesRule::kDrop,
+                           .accuracy = Accuracy{},
+                           .differentiable = false};
+constexpr RowMaker draw{.module = "Nx.Random",
+                        .accepts = Accepts::kSpecial,
+                        .names = NamesRule::kSpecial,
+                        .accuracy = Accuracy{1},
+                        .differentiable = false};
 
 const FunctionRow kFunctions[] = {
-    {.name = "key", .module = "Nx.Random", .doc = "The key of a seed.",
-     .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
-     .examples = +[]() -> Examples {
-       return {{{12}, {}, key_of(0, 12)}, {{std::int64_t{1} << 32}, {}, key_of(1, 0)}};
-     },
-     .call = erase<&random::key>, .differentiable = false},
-    {.name = "split", .module = "Nx.Random", .doc = "Independent keys from one.",
-     .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
-     .examples = +[]() -> Examples {
-       return {{{key_of(0, 1701)}, {},
-                t({{56197195u, 1801093307u}, {961309823u, 1704866707u}}, {.type = u32})}};
-     },
-     .call = erase<&random::split>, .differentiable = false},
-    {.name = "fold_in", .module = "Nx.Random", .doc = "A key mixed with a number.",
-     .accepts = Accepts::kInteger, .names = NamesRule::kDrop, .accuracy = Accuracy{},
-     .examples = +[]() -> Examples {
-       return {{{key_of(0, 42), 1234}, {}, key_of(1356445167u, 2917756949u)}};
-     },
-     .call = erase<&random::fold_in>, .differentiable = false},
-    {.name = "uniform", .module = "Nx.Random",
-     .doc = "Evenly distributed numbers in [0, 1) or [min, max), and the next key.",
-     .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{1},
-     .examples = +[]() -> Examples {
-       return {{{key_of(0, 42)}, {{"shape", list(3)}},
-                list(f({0.28517019748687744, 0.6119449138641357, 0.17565250396728516}),
-                     key_of(2465931498u, 3679230171u))}};
-     },
-     .call = call_uniform, .differentiable = false},
-    {.name = "normal", .module = "Nx.Random",
-     .doc = "Normally distributed numbers of a mean and a standard deviation, and the next key.",
-     .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{1},
-     .examples = +[]() -> Examples {
-       return {{{key_of(0, 42)}, {}, list(f(1.3694695234298706), key_of(2465931498u, 3679230171u))}};
-     },
-     .call = call_normal, .differentiable = false},
+    on_keys("key", "The key of a seed.", erase<&random::key>,
+            +[]() -> Examples {
+              return {{{12}, {}, key_of(0, 12)}, {{std::int64_t{1} << 32}, {}, key_of(1, 0)}};
+            }),
+    on_keys("split", "Independent keys from one.", erase<&random::split>,
+            +[]() -> Examples {
+              return {{{key_of(0, 1701)}, {},
+                       t({{56197195u, 1801093307u}, {961309823u, 1704866707u}}, {.type = u32})}};
+            }),
+    on_keys("fold_in", "A key mixed with a number.", erase<&random::fold_in>,
+            +[]() -> Examples {
+              return {{{key_of(0, 42), 1234}, {}, key_of(1356445167u, 2917756949u)}};
+            }),
+    draw("uniform", "Evenly distributed numbers in [0, 1) or [min, max), and the next key.",
+         call_uniform,
+         +[]() -> Examples {
+           return {{{key_of(0, 42)}, {{"shape", list(3)}},
+                    list(f({0.28517019748687744, 0.6119449138641357, 0.17565250396728516}),
+                         key_of(2465931498u, 3679230171u))}};
+         }),
+    draw("normal",
+         "Normally distributed numbers of a mean and a standard deviation, and the next key.",
+         call_normal,
+         +[]() -> Examples {
+           return {{{key_of(0, 42)}, {},
+                    list(f(1.3694695234298706), key_of(2465931498u, 3679230171u))}};
+         }),
     {.name = "randint", .module = "Nx.Random",
      .doc = "Evenly distributed integers in [min, max), and the next key.",
      .accepts = Accepts::kSpecial, .names = NamesRule::kSpecial, .accuracy = Accuracy{},
@@ -98,40 +89,40 @@ const FunctionRow kFunctions[] = {
      },
      .call = erase<&random::randint>, .differentiable = false},
     draw("uniform_split", "Evenly distributed numbers in [min, max), drawn from the key itself.",
+         erase<&random::uniform_split>,
          +[]() -> Examples {
            return {{{key_of(0, 0), 0, 10}, {{"shape", list(3)}},
                     f({9.653214454650879, 3.1468164920806885, 6.330299377441406})}};
-         },
-         erase<&random::uniform_split>),
+         }),
     draw("normal_split", "Normally distributed numbers, drawn from the key itself.",
+         erase<&random::normal_split>,
          +[]() -> Examples {
            return {{{key_of(0, 0), 0, 1}, {{"shape", list(3)}},
                     f({1.8160864114761353, -0.4826231598854065, 0.3398891091346741})}};
-         },
-         erase<&random::normal_split>),
+         }),
     draw("randint_split", "Evenly distributed integers in [min, max), drawn from the key itself.",
+         erase<&random::randint_split>,
          +[]() -> Examples {
            return {{{key_of(0, 0), 0, 10}, {{"shape", list(3)}}, t({6, 1, 1})}};
-         },
-         erase<&random::randint_split>),
+         }),
     draw("gumbel", "Numbers of the standard Gumbel distribution, and the next key.",
+         erase<&random::gumbel>,
          +[]() -> Examples {
            return {{{key_of(0, 1)}, {},
                     list(f(-0.7294610142707825), key_of(2441914641u, 1384938218u))}};
-         },
-         erase<&random::gumbel>),
+         }),
     draw("gumbel_split", "Numbers of the standard Gumbel distribution, drawn from the key itself.",
+         erase<&random::gumbel_split>,
          +[]() -> Examples {
            return {{{key_of(0, 1701)}, {}, f(-0.5636864900588989)}};
-         },
-         erase<&random::gumbel_split>),
+         }),
     draw("shuffle", "The slices along an axis in random order, and the next key.",
+         erase<&random::shuffle>,
          +[]() -> Examples {
            return {{{key_of(0, 42), t({0, 1, 2, 3, 4, 5})}, {},
                     list(t({3, 0, 2, 1, 5, 4}), key_of(2465931498u, 3679230171u))}};
-         },
-         erase<&random::shuffle>),
-    draw("choice", "Random slices along an axis, and the next key.",
+         }),
+    draw("choice", "Random slices along an axis, and the next key.", call_choice,
          +[]() -> Examples {
            return {{{key_of(0, 2), t({{0, 1}, {2, 3}, {4, 5}})},
                     {{"samples", 6}, {"replace", "false"}},
@@ -139,8 +130,7 @@ const FunctionRow kFunctions[] = {
                    {{key_of(0, 42), t({0, 1, 2, 3}), f({0.1, 0.2, 0.3, 0.4})},
                     {{"samples", 3}},
                     list(t({3, 2, 3}), key_of(2465931498u, 3679230171u))}};
-         },
-         call_choice),
+         }),
 };
 
 const graph::OpRow* const kRows[] = {&kThreefry};

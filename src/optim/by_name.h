@@ -58,17 +58,12 @@ ops::Value played(std::span<const ops::Value> args, const ops::Options& options)
   return play(kMake(options), args);
 }
 
-/// A row of the module `module` of the reference.
-constexpr ops::FunctionRow row_of(const char* module, const char* name, const char* doc,
-                                  ops::ErasedCall call, ops::Examples (*examples)()) {
-  return {.name = std::string_view(name),
-          .module = std::string_view(module),
-          .doc = std::string_view(doc),
+/// Rows of the module `module` of the reference.
+constexpr ops::RowMaker rows_of(std::string_view module) {
+  return {.module = module,
           .accepts = ops::Accepts::kReal,
           .names = ops::NamesRule::kKeep,
-          .accuracy = ops::Accuracy{32},
-          .examples = examples,
-          .call = call};
+          .accuracy = ops::Accuracy{32}};
 }
 
 /// For examples: one parameter, and gradients of two steps.

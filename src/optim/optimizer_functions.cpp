@@ -11,10 +11,7 @@ using ops::list;
 using ops::t;
 using ops::Value;
 
-constexpr FunctionRow optimizer(const char* name, const char* doc, ops::ErasedCall call,
-                                Examples (*examples)()) {
-  return row_of("Polaris.Optimizers", name, doc, call, examples);
-}
+constexpr ops::RowMaker optimizer = rows_of("Polaris.Optimizers");
 
 constexpr NamedUpdate kNamed[] = {
     {"adagrad", Made<&adagrad>::from},

@@ -11,10 +11,7 @@ using ops::list;
 using ops::Options;
 using ops::Value;
 
-constexpr FunctionRow schedule(const char* name, const char* doc, ops::ErasedCall call,
-                               Examples (*examples)()) {
-  return row_of("Polaris.Schedules", name, doc, call, examples);
-}
+constexpr ops::RowMaker schedule = rows_of("Polaris.Schedules");
 
 /// A schedule's value at each of the steps in args[1].
 template <auto kMake>

@@ -12,10 +12,7 @@ using ops::Options;
 using ops::t;
 using ops::Value;
 
-constexpr FunctionRow update(const char* name, const char* doc, ops::ErasedCall call,
-                             Examples (*examples)()) {
-  return row_of("Polaris.Updates", name, doc, call, examples);
-}
+constexpr ops::RowMaker update = rows_of("Polaris.Updates");
 
 const Value& option(const Options& options, std::string_view name) {
   const Value* const value = ops::find_option(options, name);
