@@ -22,8 +22,10 @@ graph::TensorTypes infer_same(std::string_view name, std::span<const graph::Tens
   return {{predicate ? DType::u8 : type, in[0].dims}};
 }
 
-std::vector<stablehlo::Value> lower_as(const graph::LowerCall& call, std::string_view name) {
-  return {call.writer.op(name, call.in, {call.out_types[0].type, call.out_types[0].dims})};
+std::vector<stablehlo::Value> lower_as(const graph::LowerCall& call, std::string_view name,
+                                       std::string_view attributes) {
+  return {call.writer.op(name, call.in, {call.out_types[0].type, call.out_types[0].dims},
+                         attributes)};
 }
 
 std::vector<stablehlo::Value> lower_compare(const graph::LowerCall& call,

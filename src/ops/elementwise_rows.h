@@ -78,7 +78,8 @@ constexpr graph::OpRow predicate_row(const ElementwiseDef& def) {
 // -- lowering ---------------------------------------------------------------------------------
 
 /// Writes one StableHLO operation of the result's type on all operands.
-std::vector<stablehlo::Value> lower_as(const graph::LowerCall& call, std::string_view name);
+std::vector<stablehlo::Value> lower_as(const graph::LowerCall& call, std::string_view name,
+                                       std::string_view attributes = {});
 /// Writes a comparison and gives its result as u8.
 std::vector<stablehlo::Value> lower_compare(const graph::LowerCall& call,
                                             std::string_view direction);

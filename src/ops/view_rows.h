@@ -1,4 +1,4 @@
-// What the rows of views share.
+// What the rows that move elements share.
 #pragma once
 
 #include "graph/op_row.h"
@@ -8,6 +8,10 @@ namespace nx::ops {
 Dims row_major_strides(const Dims& dims);
 /// Throws ShapeError for an axis out of range, or given twice.
 void check_distinct(std::string_view operation, const Dims& axes, std::size_t rank);
+/// Throws DTypeError for operands of two types.
+void check_same_type(std::string_view operation, const graph::TensorType& a,
+                     const graph::TensorType& b);
+inline kernels::ArraySpec spec_of(const graph::TensorType& type) { return {type.type, type.dims}; }
 /// A literal behind broadcasts, or an empty handle. Views of it are broadcasts of it.
 Tensor splat_operand(const Tensor& x);
 
