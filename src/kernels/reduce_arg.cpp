@@ -1,6 +1,7 @@
 // The index of the largest or smallest element along an axis.
 #include <complex>
 
+#include "kernels/axis.h"
 #include "kernels/reduce.h"
 #include "kernels/threads.h"
 #include "nx/element.h"
@@ -37,9 +38,8 @@ using Find = std::int64_t (*)(const T*, std::int64_t, std::int64_t, const ArgRed
 
 class ArgReduce final : public PreparedKernel {
  public:
-  ArgReduce(const ArraySpec& in, const ArgReduceSpec& spec) : type_(in.type), spec_(spec) {
-    for (std::size_t i = 0; i < in.dims.size(); ++i)
-      (i < spec.axis ? outer_ : i > spec.axis ? inner_ : count_) *= in.dims[i];
+  ArgReduce(const ArraySpec& in, const ArgReduceSpec& spec)
+      : type_(in.type), spec_(spec), along_(in.dims, spec.axis) {
     store_ = visit_element(spec.index_type, [](auto element) -> Store {
       return &store<decltype(element)>;
     });
@@ -49,24 +49,21 @@ class ArgReduce final : public PreparedKernel {
       using T = decltype(element);
       if constexpr (requires(T a) { a < a; }) {
         const T* const in = static_cast<const T*>(call.in[0]);
-        parallel_for(outer_ * inner_, call.threads, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            const T* const from = in + i / inner_ * count_ * inner_ + i % inner_;
-            store_(call.out[0], i, find_extreme(from, count_, inner_, spec_));
-          }
+        parallel_for(along_.lines(), call.threads, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i)
+            store_(call.out[0], i,
+                   find_extreme(in + along_.begin_of(i), along_.count, along_.inner, spec_));
         });
       }
     });
   }
-  double cost_us() const override {
-    return static_cast<double>(outer_ * inner_ * count_) * 1e-3;
-  }
+  double cost_us() const override { return static_cast<double>(along_.size()) * 1e-3; }
 
  private:
   using Store = void (*)(void*, std::int64_t, std::int64_t);
   DType type_;
   ArgReduceSpec spec_;
-  std::int64_t outer_ = 1, inner_ = 1, count_ = 1;
+  AlongAxis along_;
   Store store_ = nullptr;
 };
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/axis.h"
 #include "kernels/threads.h"
 #include "nx/element.h"
 
@@ -60,14 +61,11 @@ struct Paired {
 
 class Sort final : public PreparedKernel {
  public:
-  Sort(const ArraySpec& in, const SortSpec& spec) : type_(in.type), spec_(spec) {
-    for (std::size_t i = 0; i < in.dims.size(); ++i)
-      (i < spec.axis ? outer_ : i > spec.axis ? inner_ : count_) *= in.dims[i];
-    packed_ = byte_size_of(type_) < 8 && count_ < std::int64_t{1} << 32;
-  }
+  Sort(const ArraySpec& in, const SortSpec& spec)
+      : type_(in.type), spec_(spec), along_(in.dims, spec.axis) {}
   std::size_t scratch_bytes() const override {
     const std::size_t entry = packed_ ? sizeof(Packed::Entry) : sizeof(Paired::Entry);
-    return static_cast<std::size_t>(outer_ * inner_ * count_) * entry;
+    return static_cast<std::size_t>(along_.size()) * entry;
   }
   void run(const KernelCall& call) const override {
     visit_element(type_, [&](auto element) {
@@ -79,7 +77,7 @@ class Sort final : public PreparedKernel {
     });
   }
   double cost_us() const override {
-    return static_cast<double>(outer_ * inner_ * count_) * (packed_ ? 1e-2 : 8e-2);
+    return static_cast<double>(along_.size()) * (packed_ ? 1e-2 : 8e-2);
   }
 
  private:
@@ -87,18 +85,18 @@ class Sort final : public PreparedKernel {
   void run_lines(const KernelCall& call) const {
     using Entry = typename Form::Entry;
     const T* const in = static_cast<const T*>(call.in[0]);
-    parallel_for(outer_ * inner_, call.threads, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(along_.lines(), call.threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t line = begin; line < end; ++line) {
-        const std::int64_t base = line / inner_ * count_ * inner_ + line % inner_;
-        Entry* const entries = static_cast<Entry*>(call.scratch) + line * count_;
-        for (std::int64_t i = 0; i < count_; ++i) {
-          const auto key = key_of(in[base + i * inner_]);
+        const std::int64_t base = along_.begin_of(line);
+        Entry* const entries = static_cast<Entry*>(call.scratch) + line * along_.count;
+        for (std::int64_t i = 0; i < along_.count; ++i) {
+          const auto key = key_of(in[base + i * along_.inner]);
           using Key = std::remove_const_t<decltype(key)>;
           const Key ordered = spec_.descending ? static_cast<Key>(~key) : key;
           if constexpr (std::is_same_v<Form, Paired> || sizeof(Key) <= 4)
             std::construct_at(entries + i, Form::make(ordered, i));
         }
-        Form::sort(entries, count_);
+        Form::sort(entries, along_.count);
         if (spec_.indices) store_indices<Form>(entries, base, call.out[0]);
         else store_values<Form>(entries, in + base, static_cast<T*>(call.out[0]) + base);
       }
@@ -109,20 +107,21 @@ class Sort final : public PreparedKernel {
     visit_element(spec_.index_type, [&](auto element) {
       using Out = decltype(element);
       if constexpr (std::is_integral_v<Out>)
-        for (std::int64_t i = 0; i < count_; ++i)
-          static_cast<Out*>(out)[base + i * inner_] = static_cast<Out>(Form::index(entries[i]));
+        for (std::int64_t i = 0; i < along_.count; ++i)
+          static_cast<Out*>(out)[base + i * along_.inner] =
+              static_cast<Out>(Form::index(entries[i]));
     });
   }
   template <class Form, class Entry, class T>
   void store_values(const Entry* entries, const T* in, T* out) const {
-    for (std::int64_t i = 0; i < count_; ++i)
-      out[i * inner_] = in[Form::index(entries[i]) * inner_];
+    for (std::int64_t i = 0; i < along_.count; ++i)
+      out[i * along_.inner] = in[Form::index(entries[i]) * along_.inner];
   }
 
   DType type_;
   SortSpec spec_;
-  std::int64_t outer_ = 1, inner_ = 1, count_ = 1;
-  bool packed_ = true;
+  AlongAxis along_;
+  bool packed_ = byte_size_of(type_) < 8 && along_.count < std::int64_t{1} << 32;
 };
 
 }  // namespace
