@@ -11,6 +11,7 @@
 #include "ops/families.h"
 #include "ops/movement.h"
 #include "ops/operand.h"
+#include "ops/reduce.h"
 #include "ops/row_values.h"
 
 namespace nx {
@@ -23,7 +24,7 @@ Tensor cumulate(std::string_view name, Combine combine, const Operand& operand,
   if (x.rank() == 0) throw ShapeError(name, "the tensor must have at least one axis", x.where);
   const std::int64_t axis = options.axis.resolve(name, x.rank(), x.names);
   const DType type = x.tensor.type();
-  const DType wide = is_float(type) && bits_of(type) < 32 ? DType::f32 : type;
+  const DType wide = summing_type(type);
   const Tensor made =
       cumulate_dims(combine, as_type(x.tensor, wide), x.lead + axis, options.reverse);
   return with_labels(as_type(made, type), x.names, x.vector_axes);

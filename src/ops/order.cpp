@@ -15,6 +15,7 @@
 #include "ops/movement.h"
 #include "ops/operand.h"
 #include "ops/order.h"
+#include "ops/reduce.h"
 #include "ops/row_values.h"
 
 namespace nx {
@@ -127,7 +128,7 @@ Tensor median(const Operand& operand, const MedianOptions& options) {
   if (sample.size % 2 == 1) return sample.finish(upper);
   const DType type = to_inexact(sorted.type());
   const Tensor lower = ops::part_dims(sorted, sample.axis, middle - 1, middle);
-  const DType wide = is_float(type) && bits_of(type) < 32 ? DType::f32 : type;
+  const DType wide = ops::summing_type(type);
   const Tensor both = add(as_type(lower, wide), as_type(upper, wide));
   return sample.finish(as_type(divide(both, 2), type));
 }

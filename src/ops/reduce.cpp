@@ -26,8 +26,7 @@ namespace {
 /// The type sums and products are computed in.
 DType wide_type(DType type) {
   if (is_integer(type) && bits_of(type) < 64) return is_unsigned(type) ? DType::u32 : DType::s32;
-  if (is_float(type) && bits_of(type) < 32) return DType::f32;
-  return type;
+  return ops::summing_type(type);
 }
 /// The type sums and products have.
 DType sum_type(DType type) { return is_integer(type) ? wide_type(type) : type; }

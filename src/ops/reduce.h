@@ -23,6 +23,10 @@ struct ArgReduceAttrs {
 };
 extern const graph::OpRow kArgmax, kArgmin;
 
+/// The type that numbers are added up in: f32 for narrower floats, else their own.
+inline DType summing_type(DType type) {
+  return is_float(type) && bits_of(type) < 32 ? DType::f32 : type;
+}
 /// Reduces `axes` (any order); nothing is emitted for none.
 Tensor reduce_dims(const graph::OpRow& row, const Tensor& x, Dims axes);
 /// A sum that keeps x's type: f16 and bf16 are added up in f32.

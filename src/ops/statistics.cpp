@@ -16,18 +16,17 @@
 #include "ops/labels.h"
 #include "ops/movement.h"
 #include "ops/operand.h"
+#include "ops/reduce.h"
 #include "ops/row_values.h"
 
 namespace nx {
 
 using ops::Plain;
 using ops::plain_operand;
+using ops::summing_type;
 using ops::with_labels;
 
 namespace {
-
-/// Sums are made in f32 at least.
-DType summing_type(DType type) { return is_float(type) && bits_of(type) < 32 ? DType::f32 : type; }
 
 /// Weights with the sizes of x's `axes` as a tensor of x's rank, ones elsewhere.
 Tensor spread_weights(const Plain& x, const Plain& weights, const Axes& axes) {
