@@ -1,65 +1,40 @@
-// Functions and rows of cumulative reductions. Each step combines every element with the one 1, 2,
-// 4, … places before it (W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29, 1986), so
-// gradients and lowerings are those of slices, concatenations and the combination itself.
+// Functions of cumulative reductions.
 #include "nx/cumulative.h"
 
-#include <fmt/format.h>
-
-#include "core/at.h"
 #include "ops/arithmetic.h"
 #include "ops/cumulative.h"
 #include "ops/families.h"
-#include "ops/movement.h"
 #include "ops/operand.h"
 #include "ops/reduce.h"
 #include "ops/row_values.h"
 
 namespace nx {
-namespace ops {
 namespace {
 
-Tensor cumulate(std::string_view name, Combine combine, const Operand& operand,
+Tensor cumulate(std::string_view name, const graph::OpRow& row, const Operand& operand,
                 const CumulativeOptions& options) {
-  const Plain x = plain_operand(name, operand);
+  const ops::Plain x = ops::plain_operand(name, operand);
   if (x.rank() == 0) throw ShapeError(name, "the tensor must have at least one axis", x.where);
   const std::int64_t axis = options.axis.resolve(name, x.rank(), x.names);
   const DType type = x.tensor.type();
-  const DType wide = summing_type(type);
-  const Tensor made =
-      cumulate_dims(combine, as_type(x.tensor, wide), x.lead + axis, options.reverse);
-  return with_labels(as_type(made, type), x.names, x.vector_axes);
+  const Tensor made = ops::cumulate_dims(row, as_type(x.tensor, ops::summing_type(type)),
+                                         {x.lead + axis, options.reverse}, x.where);
+  return ops::with_labels(as_type(made, type), x.names, x.vector_axes);
 }
 
 }  // namespace
 
-Tensor cumulate_dims(Combine combine, Tensor x, std::int64_t axis, bool reverse) {
-  const std::int64_t size = dims_of(x)[at(axis)];
-  for (std::int64_t step = 1; step < size; step *= 2) {
-    const Tensor near = part_dims(x, axis, 0, size - step), far = part_dims(x, axis, step, size);
-    if (reverse) {
-      const Tensor parts[] = {combine(near, far), part_dims(x, axis, size - step, size)};
-      x = concatenate_dims(parts, axis);
-    } else {
-      const Tensor parts[] = {part_dims(x, axis, 0, step), combine(near, far)};
-      x = concatenate_dims(parts, axis);
-    }
-  }
-  return x;
-}
-
-}  // namespace ops
-
 Tensor cumulative_sum(const Operand& x, const CumulativeOptions& options) {
-  return ops::cumulate("cumulative_sum", &add, x, options);
+  return cumulate("cumulative_sum", ops::kCumulativeSum, x, options);
 }
 Tensor cumulative_product(const Operand& x, const CumulativeOptions& options) {
-  return ops::cumulate("cumulative_product", &multiply, x, options);
+  return cumulate("cumulative_product", ops::kCumulativeProduct, x, options);
 }
 Tensor cumulative_max(const Operand& x, const CumulativeOptions& options) {
-  return ops::cumulate("cumulative_max", &max, x, options);
+  return cumulate("cumulative_max", ops::kCumulativeMax, x, options);
 }
 Tensor cumulative_min(const Operand& x, const CumulativeOptions& options) {
-  return ops::cumulate("cumulative_min", &min, x, options);
+  return cumulate("cumulative_min", ops::kCumulativeMin, x, options);
 }
 
 namespace ops {
@@ -71,6 +46,9 @@ constexpr RowMaker cumulative_extreme{.module = "Nx",
                                       .accepts = Accepts::kAnyButComplex,
                                       .names = NamesRule::kKeep,
                                       .accuracy = Accuracy{0}};
+
+const graph::OpRow* const kRows[] = {&kCumulativeSum, &kCumulativeProduct, &kCumulativeMax,
+                                     &kCumulativeMin};
 
 // Values from NumPy: cumsum, cumprod, maximum.accumulate, minimum.accumulate.
 constexpr FunctionRow kFunctions[] = {
@@ -105,7 +83,7 @@ constexpr FunctionRow kFunctions[] = {
 
 }  // namespace
 
-constinit const Family kCumulativeFamily{"cumulative", {}, kFunctions};
+constinit const Family kCumulativeFamily{"cumulative", kRows, kFunctions};
 
 }  // namespace ops
 }  // namespace nx

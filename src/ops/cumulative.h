@@ -1,12 +1,22 @@
-// Cumulative reductions of plain tensors, for the functions of other families.
+// Rows of cumulative reductions: each element of the result combines everything up to it.
 #pragma once
 
-#include "nx/tensor.h"
+#include "graph/op_row.h"
 
 namespace nx::ops {
 
-using Combine = Tensor (*)(const Operand& a, const Operand& b);
-/// combine(x[0], …, x[i]) for every i of the axis, in about log2(n) combinations of whole arrays.
-Tensor cumulate_dims(Combine combine, Tensor x, std::int64_t axis, bool reverse);
+struct CumulativeAttrs {
+  std::int64_t axis = 0;
+  bool reverse = false;  // from the end of the axis
+  template <class F>
+  static void fields(F&& f) {
+    f("axis", &CumulativeAttrs::axis);
+    f("reverse", &CumulativeAttrs::reverse);
+  }
+};
+extern const graph::OpRow kCumulativeSum, kCumulativeProduct, kCumulativeMax, kCumulativeMin;
+
+Tensor cumulate_dims(const graph::OpRow& row, const Tensor& x, CumulativeAttrs attrs,
+                     SourceLocation where = {});
 
 }  // namespace nx::ops

@@ -145,7 +145,8 @@ Tensor mode(const Operand& operand, const ModeOptions& options) {
       not_equal(ops::part_dims(sorted, axis, 1, size), ops::part_dims(sorted, axis, 0, size - 1));
   const Tensor first = ops::part_dims(place, axis, 0, 1);
   const Tensor parts[] = {first, select(begins, ops::part_dims(place, axis, 1, size), 0)};
-  const Tensor begin = ops::cumulate_dims(&max, ops::concatenate_dims(parts, axis), axis, false);
+  const Tensor begin =
+      ops::cumulate_dims(ops::kCumulativeMax, ops::concatenate_dims(parts, axis), {axis});
   // The first of the longest runs is complete at its last element.
   const Tensor longest =
       argmax(subtract(place, begin), {.axis = static_cast<int>(axis), .keep_axis = true});
