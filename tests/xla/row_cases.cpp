@@ -7,7 +7,10 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <set>
 
+#include "graph/trace.h"
 #include "nx/element.h"
 #include "ops/contract.h"
 #include "ops/convert.h"
@@ -17,6 +20,7 @@
 #include "ops/order.h"
 #include "ops/random.h"
 #include "ops/reduce.h"
+#include "ops/rows.h"
 #include "ops/unary.h"
 
 namespace nx::xla::testing {
@@ -101,6 +105,55 @@ std::vector<RowCase> elementwise_cases(const OpRow& row, DType type) {
 
 using Cases = std::vector<RowCase>;
 using Make = Cases (*)(const OpRow& row, DType type);
+
+/// The graph of a call with the tensors of an example.
+graph::Graph traced(const ops::FunctionRow& function, ops::Example example) {
+  graph::OpenTrace open("example");
+  const auto parameter = [&](Tensor& t) { t = open.trace().parameter(t, "", false); };
+  for (ops::Value& arg : example.args) ops::for_each_tensor(arg, parameter);
+  for (auto& [name, value] : example.options) ops::for_each_tensor(value, parameter);
+  (*function.call)(example.args, example.options);
+  return open.trace().graph();
+}
+
+/// Some of what the examples of all functions do with each row.
+const std::map<const OpRow*, Cases>& recorded() {
+  constexpr std::size_t kMost = 8;
+  static const std::map<const OpRow*, Cases> all = [] {
+    std::map<const OpRow*, Cases> made;
+    std::set<std::string> seen;
+    for (const ops::FunctionRow* const function : ops::all_rows()) {
+      if (ops::reads_values(*function)) continue;
+      for (const ops::Example& example : (*function->examples)()) {
+        const graph::Graph graph = traced(*function, example);
+        for (const graph::Node& node : graph.nodes) {
+          RowCase c{node.row, {}, node.attrs};
+          for (const graph::Edge edge : node.inputs)
+            c.in.push_back({graph.nodes[edge.node].type(edge.output), Draw::kNumbers});
+          if (made[node.row].size() < kMost && seen.insert(c.to_string()).second)
+            made[node.row].push_back(std::move(c));
+        }
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
+/// Those, with operands of that type.
+Cases recorded_cases(const OpRow& row, DType type) {
+  const auto found = recorded().find(&row);
+  if (found == recorded().end()) return {};
+  Cases cases = found->second;
+  for (RowCase& c : cases) {
+    const DType first = c.in.empty() ? type : c.in[0].type.type;
+    for (Operand& operand : c.in)
+      if (operand.type.type == first) operand.type.type = type;
+  }
+  return cases;
+}
+
+// -- what examples leave out ------------------------------------------------------------------
 
 Cases reduce_cases(const OpRow& row, DType type) {
   Cases cases;
@@ -259,6 +312,11 @@ Make make_of(const OpRow& row) {
   return movement_cases;
 }
 
+bool is_swept(const OpRow& row) {
+  return row.host_as<graph::ElementwiseRule>() != nullptr ||
+         row.host_as<graph::ReduceRule>() != nullptr;
+}
+
 }  // namespace
 
 std::string RowCase::to_string() const {
@@ -271,15 +329,18 @@ std::size_t value_count(DType type) { return is_inexact(type) ? float_values().s
 
 std::vector<RowCase> cases_of(const OpRow& row, DType type) {
   std::vector<RowCase> taken;
-  for (RowCase& c : make_of(row)(row, type)) {
+  Cases cases = make_of(row)(row, type);
+  if (!is_swept(row))
+    for (RowCase& c : recorded_cases(row, type)) cases.push_back(std::move(c));
+  for (RowCase& c : cases) {
     graph::TensorTypes types;
     for (const Operand& operand : c.in) types.push_back(operand.type);
     try {
       (*row.infer)(types, c.attrs);
       taken.push_back(std::move(c));
     } catch (const DTypeError&) {
-    } catch (const ShapeError&) {
-      // Threefry says so of the type of a key.
+    } catch (const ArgumentError&) {  // bitcast: of another width
+    } catch (const ShapeError&) {     // threefry, of the type of a key
     }
   }
   return taken;

@@ -1,5 +1,6 @@
-// Operands and attributes with which every row can be tried: by name for rows with attributes, from
-// the row itself for elementwise ones, so that a new elementwise operation needs no line here.
+// Operands and attributes with which every row can be tried: from the row itself for elementwise ones
+// and reductions, from what the examples of functions do for all others, so that a new operation
+// needs no line here. Lists by name add what examples leave out.
 #pragma once
 
 #include <string>
