@@ -1,12 +1,2 @@
 # Plugins that pass calls on to the real one and change a thing or two, for plugin_test.cpp.
-if(NXPP_PJRT_INCLUDE)
-  foreach(kind IN ITEMS EMPTY UNIMPLEMENTED OLDER NEWER OTHER_SIZES NO_DEVICE ZEROED)
-    string(TOLOWER "proxy_plugin_${kind}" proxy)
-    add_library(${proxy} MODULE "${path}/proxy_plugin.cpp")
-    target_compile_definitions(${proxy} PRIVATE PROXY_${kind})
-    target_link_libraries(${proxy} PRIVATE nxpp_flags nxpp_private)
-    set_target_properties(${proxy} PROPERTIES PREFIX "")
-    target_compile_definitions(${target} PRIVATE "${kind}_PLUGIN=\"$<TARGET_FILE:${proxy}>\"")
-    add_dependencies(${target} ${proxy})
-  endforeach()
-endif()
+nxpp_test_plugins(proxy EMPTY UNIMPLEMENTED OLDER NEWER OTHER_SIZES NO_DEVICE ZEROED)

@@ -12,6 +12,7 @@
 namespace nx::xla {
 namespace {
 
+using testing::backend_error;
 using ::testing::HasSubstr;
 
 class XlaBuffer : public testing::WithPlugin {};

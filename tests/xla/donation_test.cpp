@@ -9,6 +9,7 @@
 namespace nx::xla {
 namespace {
 
+using testing::backend_error;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

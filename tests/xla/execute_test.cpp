@@ -13,6 +13,7 @@
 namespace nx::xla {
 namespace {
 
+using testing::backend_error;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 

@@ -14,19 +14,9 @@
 namespace nx::xla {
 namespace {
 
+using testing::backend_error;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const BackendError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no BackendError";
-  return {};
-}
 
 /// Sets a variable for the length of a scope.
 class ScopedVariable {
@@ -47,10 +37,11 @@ class ScopedVariable {
 };
 
 TEST(XlaPlugin, a_missing_file_is_refused_with_the_way_to_get_one) {
-  EXPECT_THAT(refusal([] { find_plugin("/nowhere/plugin.so"); }),
+  EXPECT_THAT(backend_error([] { find_plugin("/nowhere/plugin.so"); }),
               AllOf(HasSubstr("/nowhere/plugin.so"), HasSubstr("./scripts/setup"),
                     HasSubstr("NX_PJRT_PLUGIN")));
-  EXPECT_THAT(refusal([] { Plugin::load("/nowhere/plugin.so"); }), HasSubstr("./scripts/setup"));
+  EXPECT_THAT(backend_error([] { Plugin::load("/nowhere/plugin.so"); }),
+              HasSubstr("./scripts/setup"));
 }
 
 TEST(XlaPlugin, the_variable_comes_before_the_cache_and_the_option_before_the_variable) {
@@ -61,47 +52,47 @@ TEST(XlaPlugin, the_variable_comes_before_the_cache_and_the_option_before_the_va
 
 TEST(XlaPlugin, a_variable_that_names_no_file_is_refused_by_its_name) {
   const ScopedVariable variable("NX_PJRT_PLUGIN", "/nowhere/other.so");
-  EXPECT_THAT(refusal([] { find_plugin(); }),
+  EXPECT_THAT(backend_error([] { find_plugin(); }),
               AllOf(HasSubstr("in NX_PJRT_PLUGIN"), HasSubstr("/nowhere/other.so")));
 }
 
 TEST(XlaPlugin, an_empty_cache_is_refused_with_the_way_to_fill_it) {
   const ScopedVariable variable("NX_PJRT_PLUGIN", nullptr);
   const ScopedVariable cache("NXPP_CACHE", "/nowhere/cache");
-  EXPECT_THAT(refusal([] { find_plugin(); }),
+  EXPECT_THAT(backend_error([] { find_plugin(); }),
               AllOf(HasSubstr("/nowhere/cache/nxpp/pjrt"), HasSubstr("./scripts/setup")));
 }
 
 TEST(XlaPlugin, a_file_that_is_no_library_is_refused) {
   const auto path = std::filesystem::temp_directory_path() / "nxpp_garbage_plugin.so";
   std::ofstream(path) << "this is no shared library";
-  EXPECT_THAT(refusal([&] { Plugin::load(path.string()); }),
+  EXPECT_THAT(backend_error([&] { Plugin::load(path.string()); }),
               AllOf(HasSubstr("nxpp_garbage_plugin.so"), HasSubstr("cannot be loaded")));
   std::filesystem::remove(path);
 }
 
 TEST(XlaPlugin, a_library_without_the_function_is_refused) {
-  EXPECT_THAT(refusal([] { Plugin::load(NO_FUNCTION_PLUGIN); }),
+  EXPECT_THAT(backend_error([] { Plugin::load(NO_FUNCTION_PLUGIN); }),
               AllOf(HasSubstr(NO_FUNCTION_PLUGIN), HasSubstr("expected a function GetPjrtApi")));
 }
 
 TEST(XlaPlugin, a_library_without_a_table_is_refused) {
-  EXPECT_THAT(refusal([] { Plugin::load(NO_TABLE_PLUGIN); }), HasSubstr("got null"));
+  EXPECT_THAT(backend_error([] { Plugin::load(NO_TABLE_PLUGIN); }), HasSubstr("got null"));
 }
 
 TEST(XlaPlugin, another_major_version_is_refused_with_both_numbers) {
-  EXPECT_THAT(refusal([] { Plugin::load(OTHER_MAJOR_PLUGIN); }),
+  EXPECT_THAT(backend_error([] { Plugin::load(OTHER_MAJOR_PLUGIN); }),
               AllOf(HasSubstr("expected 0.x"), HasSubstr("got 9.4")));
 }
 
 TEST(XlaPlugin, a_table_that_is_too_short_is_refused_with_both_sizes) {
-  EXPECT_THAT(refusal([] { Plugin::load(TOO_OLD_PLUGIN); }),
+  EXPECT_THAT(backend_error([] { Plugin::load(TOO_OLD_PLUGIN); }),
               AllOf(HasSubstr("too old"), HasSubstr("expected a table of at least")));
 }
 
 TEST(XlaPlugin, a_plugin_that_refuses_to_start_is_reported_with_its_own_words) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    EXPECT_THAT(refusal([] { Plugin::load(REFUSES_PLUGIN); }),
+    EXPECT_THAT(backend_error([] { Plugin::load(REFUSES_PLUGIN); }),
                 AllOf(HasSubstr("PERMISSION_DENIED"), HasSubstr("no licence for this device")));
   }
 }

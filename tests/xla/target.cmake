@@ -1,15 +1,5 @@
 # Shared objects that are no plugins, each in its own way, for the tests of loading.
-if(NXPP_PJRT_INCLUDE)
-  foreach(kind IN ITEMS OTHER_MAJOR TOO_OLD NO_TABLE NO_FUNCTION REFUSES)
-    string(TOLOWER "fake_plugin_${kind}" fake)
-    add_library(${fake} MODULE "${path}/fake_plugin.cpp")
-    target_compile_definitions(${fake} PRIVATE FAKE_${kind})
-    target_link_libraries(${fake} PRIVATE nxpp_flags nxpp_private)
-    set_target_properties(${fake} PROPERTIES PREFIX "")
-    target_compile_definitions(${target} PRIVATE "${kind}_PLUGIN=\"$<TARGET_FILE:${fake}>\"")
-    add_dependencies(${target} ${fake})
-  endforeach()
-endif()
+nxpp_test_plugins(fake OTHER_MAJOR TOO_OLD NO_TABLE NO_FUNCTION REFUSES)
 # The cases of rows_test.cpp.
 if(NXPP_PJRT_INCLUDE)
   target_sources(${target} PRIVATE "${path}/row_cases.cpp")

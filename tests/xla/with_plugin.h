@@ -12,6 +12,18 @@
 
 namespace nx::xla::testing {
 
+/// What `action` reports as a BackendError; fails when it does not.
+template <class Action>
+std::string backend_error(Action&& action) {
+  try {
+    action();
+  } catch (const BackendError& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no BackendError";
+  return {};
+}
+
 /// Skips when no plugin is installed. A plugin that is there and does not work is a failure.
 class WithPlugin : public ::testing::Test {
  protected:
@@ -52,17 +64,6 @@ class WithPlugin : public ::testing::Test {
     std::vector<Buffer> outputs(program.output_count());
     run(program, handles, outputs, options);
     return outputs;
-  }
-  /// What `action` reports as a BackendError; fails when it does not.
-  template <class Action>
-  static std::string backend_error(Action&& action) {
-    try {
-      action();
-    } catch (const BackendError& error) {
-      return error.what();
-    }
-    ADD_FAILURE() << "no BackendError";
-    return {};
   }
 
  private:
