@@ -2,42 +2,33 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <random>
 
 #include "nx/nx.h"
+#include "temporary_folder.h"
 
 namespace nx {
 namespace {
 
 using Bytes = std::vector<unsigned char>;
 
-class Folder {
+class Folder : public test::TemporaryFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nxpp_idx_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
   std::string write(const std::string& name, const Bytes& bytes) const {
-    const std::string path = path_ + "/" + name;
+    const std::string path = *this / name;
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
     return path;
   }
   std::string write_gz(const std::string& name, const Bytes& bytes) const {
-    const std::string path = path_ + "/" + name;
+    const std::string path = *this / name;
     gzFile file = gzopen(path.c_str(), "wb");
     gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
     gzclose(file);
     return path;
   }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 /// u8[2, 3] with the values 1 to 6.

@@ -10,6 +10,7 @@
 
 #include "data/file_size_limit.h"
 #include "nx/nx.h"
+#include "temporary_folder.h"
 
 namespace safetensors_test {
 struct State {
@@ -31,18 +32,8 @@ using test::FileSizeLimit;
 
 class SafetensorsTest : public ::testing::Test {
  protected:
-  SafetensorsTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "nxpp_st_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    path_ = folder_ + "/state.safetensors";
-  }
-  ~SafetensorsTest() override { std::filesystem::remove_all(folder_); }
-
   static State make() { return {tensor({{1.f, -2.f}, {3.f, 4.f}}), tensor({7, 8, 9})}; }
-  std::string bytes() const {
-    std::ifstream in(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string bytes() const { return test::contents(path_); }
   void write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
   void write(const std::string& header, const std::string& values) const {
     std::string length(8, '\0');
@@ -51,7 +42,7 @@ class SafetensorsTest : public ::testing::Test {
     write(length + header + values);
   }
   std::size_t files() const {
-    const std::filesystem::directory_iterator all(folder_);
+    const std::filesystem::directory_iterator all(folder_.path());
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
   }
   template <class T>
@@ -65,7 +56,8 @@ class SafetensorsTest : public ::testing::Test {
     return "";
   }
 
-  std::string folder_, path_;
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "state.safetensors";
 };
 
 TEST_F(SafetensorsTest, LoadsWhatWasSaved) {
@@ -115,7 +107,7 @@ TEST_F(SafetensorsTest, KeepsThePreviousFileWhenASaveFails) {
   (void)consume(donatable(gone));
   EXPECT_THROW(save(path_, State{make().w, gone}), DonatedError);
   EXPECT_EQ(bytes(), before);
-  EXPECT_THROW(save(folder_ + "/no/such/folder/file", make()), IoError);
+  EXPECT_THROW(save(folder_ / "no/such/folder/file", make()), IoError);
   EXPECT_EQ(files(), 1u) << "a half-written file was left behind";
 }
 
@@ -210,8 +202,8 @@ TEST_F(SafetensorsTest, SaysWhatIsWrongWhereWhatWasExpectedAndWhatIsThere) {
   write(std::string(8, '\xff'));
   EXPECT_NE(refusal(make()).find("at offset 0: expected at most 0, got 18446744073709551615"),
             std::string::npos);
-  EXPECT_THROW((void)load_tree(folder_ + "/missing"), IoError);
-  EXPECT_THROW((void)load_tree(folder_), IoError);
+  EXPECT_THROW((void)load_tree(folder_ / "missing"), IoError);
+  EXPECT_THROW((void)load_tree(folder_.path()), IoError);
 }
 
 TEST_F(SafetensorsTest, TakesOrRefusesEveryMutationWithATypedError) {

@@ -2,9 +2,9 @@
 // fail, options that were ignored elsewhere.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "reports/report.h"
+#include "temporary_folder.h"
 
 namespace nx::test {
 
@@ -46,24 +46,6 @@ std::vector<std::byte> bits_of(const StepState& state) {
   detail::for_each_leaf(state.model_state, add);
   detail::for_each_leaf(state.optimizer_state, add);
   return all;
-}
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nxpp_reports_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST_P(TrainReports, the_peak_of_every_epoch_is_that_of_the_first_with_validation_between) {
@@ -109,7 +91,7 @@ TEST_P(TrainReports, a_thousand_short_epochs_leave_memory_flat) {
 }
 
 TEST_P(TrainReports, a_run_resumed_from_a_checkpoint_is_the_uninterrupted_run_to_the_bit) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   for (const bool donate : {false, true}) {
     const auto data = [](std::int64_t shift) -> train::Source {
       return [shift](std::int64_t epoch) {
@@ -130,7 +112,7 @@ TEST_P(TrainReports, a_run_resumed_from_a_checkpoint_is_the_uninterrupted_run_to
 }
 
 TEST_P(TrainReports, the_first_step_after_a_restore_has_the_peak_of_a_fresh_one) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   auto loop = make_loop();
   const auto data = train::source(batches(1));
   const train::RunOptions o{.epochs = 1, .compiler = GetParam(), .donate_state = true};
@@ -152,14 +134,14 @@ TEST_P(TrainReports, the_first_step_after_a_restore_has_the_peak_of_a_fresh_one)
 }
 
 TEST_P(TrainReports, a_checkpoint_that_cannot_be_written_stops_the_run_and_keeps_the_old_one) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string path = folder / "kept/state";
   std::filesystem::create_directory(folder / "kept");
   const train::RunOptions o{.epochs = 3, .compiler = GetParam(), .donate_state = true};
   auto good = make_loop();
   good.checkpoint(path);
   (void)good.run(train::source(batches(2)), o);
-  const std::string before = contents(path);
+  const std::string before = test::contents(path);
   ASSERT_FALSE(before.empty());
 
   auto failing = make_loop();
@@ -174,10 +156,10 @@ TEST_P(TrainReports, a_checkpoint_that_cannot_be_written_stops_the_run_and_keeps
   EXPECT_HAS(text, "no/such/folder");
   EXPECT_EQ(epochs, 1) << "the failure surfaces at the end of the epoch";
   EXPECT_FALSE(bits_of(failing.last_state()).empty());
-  EXPECT_EQ(contents(path), before);
+  EXPECT_EQ(test::contents(path), before);
   // And what was trained so far can be saved where there is room.
   save(folder / "elsewhere", failing.last_state());
-  EXPECT_FALSE(contents(folder / "elsewhere").empty());
+  EXPECT_FALSE(test::contents(folder / "elsewhere").empty());
 }
 
 /// A loop whose loss is the mean of its targets, and batches for it.

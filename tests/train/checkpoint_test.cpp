@@ -1,11 +1,9 @@
 // Checkpoints of the loop: whole at any time, and good to go on from.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "data/file_size_limit.h"
 #include "donation/rule.h"
+#include "temporary_folder.h"
 #include "train/small.h"
 
 namespace nx::test {
@@ -16,17 +14,9 @@ using train::Progress;
 
 class CheckpointTest : public ::testing::Test {
  protected:
-  CheckpointTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "nxpp_loop_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    path_ = folder_ + "/state.safetensors";
-  }
-  ~CheckpointTest() override { std::filesystem::remove_all(folder_); }
-  std::string bytes() const {
-    std::ifstream in(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::string folder_, path_;
+  std::string bytes() const { return contents(path_); }
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_ / "state.safetensors";
 };
 
 TEST_F(CheckpointTest, IsWholeAfterEachEpochAndHoldsTheStateOfThatEpoch) {
@@ -82,7 +72,7 @@ TEST_F(CheckpointTest, IsRefusedForAnotherModelOrOptimizer) {
   EXPECT_HAS(error_of<IoError>([&] { (void)other.restore(path_); }), "dense_0.bias");
   const auto sgd = train::trainer(small_model(), "categorical_cross_entropy", optim::sgd());
   EXPECT_HAS(error_of<IoError>([&] { (void)sgd.restore(path_); }), "optimizer_state");
-  EXPECT_THROW((void)loop.restore(folder_ + "/missing"), IoError);
+  EXPECT_THROW((void)loop.restore(folder_ / "missing"), IoError);
 }
 
 }  // namespace

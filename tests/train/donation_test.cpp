@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include "donation/rule.h"
-#include "train/small.h"
 #include "sanitized.h"
+#include "temporary_folder.h"
+#include "train/small.h"
 
 namespace nx::test {
 namespace {
@@ -139,9 +139,8 @@ RULE_TEST(R25, an_lvalue_state_is_copied_once_and_an_rvalue_is_consumed) {
 }
 
 RULE_TEST(R25, a_restored_state_has_the_peak_of_a_fresh_one) {
-  std::string name = (std::filesystem::temp_directory_path() / "nxpp_r25_XXXXXX").string();
-  const std::string folder = ::mkdtemp(name.data());
-  const std::string path = folder + "/state.safetensors";
+  const TemporaryFolder folder;
+  const std::string path = folder / "state.safetensors";
   auto loop = small_loop();
   loop.checkpoint(path);
   (void)loop.run(data(1), plain());
@@ -155,16 +154,14 @@ RULE_TEST(R25, a_restored_state_has_the_peak_of_a_fresh_one) {
   };
   const auto fresh = growth(small_loop().init(3)), restored = growth(small_loop().restore(path));
   EXPECT_EQ(restored, fresh);
-  std::filesystem::remove_all(folder);
 }
 
 RULE_TEST(R25, the_first_step_of_a_restored_state_takes_over_its_memory) {
-  std::string name = (std::filesystem::temp_directory_path() / "nxpp_r25_XXXXXX").string();
-  const std::string folder = ::mkdtemp(name.data());
+  const TemporaryFolder folder;
   auto loop = small_loop();
-  loop.checkpoint(folder + "/s");
+  loop.checkpoint(folder / "s");
   (void)loop.run(data(1), plain());
-  auto state = loop.restore(folder + "/s");
+  auto state = loop.restore(folder / "s");
   const Tensor handle = first_kernel(state);
   const void* const memory = memory_of(handle);
   auto again = small_loop();
@@ -174,7 +171,6 @@ RULE_TEST(R25, the_first_step_of_a_restored_state_takes_over_its_memory) {
   if (!is_xla()) {  // there the copy on the device is what is taken over
     EXPECT_EQ(memory_of(first_kernel(state)), memory);
   }
-  std::filesystem::remove_all(folder);
 }
 
 // -- R26: handlers, and what is left when something throws ------------------------------------
