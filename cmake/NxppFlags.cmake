@@ -24,3 +24,13 @@ if(NXPP_COVERAGE)
   target_compile_options(nxpp_flags INTERFACE --coverage -fprofile-update=atomic)
   target_link_options(nxpp_flags INTERFACE --coverage)
 endif()
+
+# What every entry of ctest that runs our code runs with, and what its program has linked in.
+set(nxpp_test_environment "")
+set(nxpp_test_sources "")
+if(NXPP_SANITIZE MATCHES "thread")
+  set(nxpp_test_environment "TSAN_OPTIONS=include=${PROJECT_SOURCE_DIR}/cmake/tsan.options")
+elseif(NXPP_SANITIZE MATCHES "address")
+  set(nxpp_test_environment "ASAN_OPTIONS=include=${PROJECT_SOURCE_DIR}/cmake/asan.options")
+  set(nxpp_test_sources "${PROJECT_SOURCE_DIR}/tests/leaks.cpp")
+endif()

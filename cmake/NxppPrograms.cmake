@@ -13,7 +13,8 @@ if(NXPP_BUILD_EXAMPLES)
     nxpp_program(nxpp_example_${name} nxpp::nxpp "${source}")
     if(NXPP_BUILD_TESTS)
       add_test(NAME example.${name} COMMAND nxpp_example_${name})
-      set_tests_properties(example.${name} PROPERTIES LABELS examples TIMEOUT 120)
+      set_tests_properties(example.${name} PROPERTIES
+        LABELS examples TIMEOUT 120 ENVIRONMENT "${nxpp_test_environment}")
     endif()
   endforeach()
   file(GLOB demo_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/demo/*.cpp")
@@ -38,7 +39,7 @@ if(NXPP_BUILD_TOOLS)
   list(FILTER conformance_sources EXCLUDE REGEX "_test\\.cpp$")
   if(conformance_sources)
     find_package(CLI11 REQUIRED)
-    nxpp_program(nxpp-conformance nxpp_internal ${conformance_sources})
+    nxpp_program(nxpp-conformance nxpp_internal ${conformance_sources} ${nxpp_test_sources})
     target_link_libraries(nxpp-conformance PRIVATE CLI11::CLI11)
     target_include_directories(nxpp-conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_compile_definitions(nxpp-conformance PRIVATE
@@ -64,7 +65,8 @@ if(NXPP_BUILD_TOOLS)
         add_test(NAME conformance.${run} COMMAND nxpp-conformance
           --compiler ${compiler} --mode ${mode} ${part_${part}})
         set_tests_properties(conformance.${run} PROPERTIES
-          LABELS conformance TIMEOUT 1200 SKIP_RETURN_CODE 77)
+          LABELS conformance TIMEOUT 1200 SKIP_RETURN_CODE 77
+          ENVIRONMENT "${nxpp_test_environment}")
       endforeach()
     endif()
   endif()
@@ -75,7 +77,8 @@ if(NXPP_BUILD_TOOLS)
   if(NXPP_BUILD_TESTS)
     add_test(NAME docs.status_is_up_to_date
       COMMAND nxpp-status --check "${PROJECT_SOURCE_DIR}")
-    set_tests_properties(docs.status_is_up_to_date PROPERTIES LABELS docs TIMEOUT 120)
+    set_tests_properties(docs.status_is_up_to_date PROPERTIES
+      LABELS docs TIMEOUT 120 ENVIRONMENT "${nxpp_test_environment}")
   endif()
 endif()
 
