@@ -14,9 +14,6 @@
 namespace nx::kernels {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 struct Group {
   std::int64_t size = 1;
   std::optional<std::int64_t> stride;  // of the merged axis; nothing: they cannot be merged
@@ -83,7 +80,7 @@ struct Side {
       }
     const std::size_t bytes = byte_size_of(array.type);
     copy = StridedCopy(bytes, dims, row_major_strides(dims), from);
-    packed_bytes = aligned(static_cast<std::size_t>(element_count(dims)) * bytes);
+    packed_bytes = padded(static_cast<std::size_t>(element_count(dims)) * bytes);
   }
 };
 

@@ -32,6 +32,9 @@ inline double products_of(const MatmulSpec& s) {
          static_cast<double>(s.n);
 }
 
+/// A part of a scratch, in whole cache lines.
+inline std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// How many runs k is cut into, whose products are added up in order: long rows and columns with a
 /// small result are then read by one thread each. It follows from the shape alone, and with it the
 /// order of additions. 1 but for f32.

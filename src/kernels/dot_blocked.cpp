@@ -180,7 +180,7 @@ class BlockedMatmul final : public Matmul {
  private:
   std::size_t thread_bytes() const {
     // 128 bytes of b and at most 6 * 16 of a for each k.
-    return (static_cast<std::size_t>(spec_.k) * (128 + 6 * 16) + 63) / 64 * 64;
+    return padded(static_cast<std::size_t>(spec_.k) * (128 + 6 * 16));
   }
 
   MatmulSpec spec_;

@@ -78,8 +78,6 @@ struct Part {
 /// What a thread should have to do at least, in multiplications: about 1 us.
 constexpr double kLeastWork = 1.2e5;
 
-std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 /// oneDNN shares small products badly between threads (128x784 by 784x90 on two: 115 us, as two
 /// products 83), so a product is cut into a grid of parts, about one for each processor, and each
 /// part stays on one thread. The grid does not depend on the threads of a call.
@@ -87,10 +85,8 @@ class OneDnnMatmul final : public Matmul {
  public:
   OneDnnMatmul(const MatmulSpec& s, memory::data_type type)
       : spec_(s), element_bytes_(byte_size_of(s.type)), runs_(runs_of(s)) {
-    const double work = static_cast<double>(s.m) * static_cast<double>(s.n) *
-                        static_cast<double>(s.k) * static_cast<double>(s.batch);
     const auto parts = static_cast<std::int64_t>(
-        std::clamp(work / kLeastWork, 1.0, static_cast<double>(most_threads())));
+        std::clamp(products_of(s) / kLeastWork, 1.0, static_cast<double>(most_threads())));
     const std::int64_t batches = std::min(s.batch, parts);
     const std::int64_t left = std::max<std::int64_t>(1, parts / std::max(runs_, batches));
     const std::int64_t across = std::clamp<std::int64_t>(s.m / 32, 1, left);

@@ -234,11 +234,11 @@ class SmallMatmul final : public Matmul {
         std::min(spec_.m <= kernel_.few_rows ? kernel_.many_vectors : kernel_.vectors,
                  (spec_.n + kernel_.lanes - 1) / kernel_.lanes);
     const auto elements = static_cast<std::size_t>(spec_.k * vectors * kernel_.lanes);
-    return (elements * byte_size_of(spec_.type) + 63) / 64 * 64;
+    return padded(elements * byte_size_of(spec_.type));
   }
 
   std::size_t partial_bytes() const {
-    return (static_cast<std::size_t>(spec_.m * spec_.n) * byte_size_of(spec_.type) + 63) / 64 * 64;
+    return padded(static_cast<std::size_t>(spec_.m * spec_.n) * byte_size_of(spec_.type));
   }
 
   MatmulSpec spec_;
