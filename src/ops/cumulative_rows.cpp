@@ -25,7 +25,6 @@ using graph::TensorTypes;
 using graph::VectorizeCall;
 using kernels::Reduction;
 using stablehlo::Value;
-using stablehlo::Writer;
 
 template <const OpRow& kRow, const OpRow& kCombine>
 TensorTypes infer(std::span<const TensorType> in, const Attrs& attrs) {
@@ -94,15 +93,8 @@ std::vector<Value> lower(const LowerCall& call) {
   const TensorType& type = call.in_types[0];
   const std::int64_t size = type.dims[at(axis)];
   Value x = call.in[0];
-  const auto part = [&, along = at(axis)](std::int64_t from, std::int64_t to) {
-    Dims starts(type.dims.size(), 0), limits = type.dims, dims = type.dims;
-    starts[along] = from;
-    limits[along] = to;
-    dims[along] = to - from;
-    return call.writer.op(
-        "slice", {x}, {type.type, dims},
-        fmt::format("start_indices = {}, limit_indices = {}, strides = {}", Writer::array(starts),
-                    Writer::array(limits), Writer::array(Dims(dims.size(), 1))));
+  const auto part = [&, along = axis](std::int64_t from, std::int64_t to) {
+    return lower_part(call.writer, x, along, from, to);
   };
   for (std::int64_t d = 1; d < size; d *= 2) {
     const Value in[] = {part(0, size - d), part(d, size)};

@@ -5,6 +5,7 @@
 #include "kernels/threefry.h"
 #include "ops/movement.h"
 #include "ops/random.h"
+#include "ops/view_rows.h"
 
 namespace nx::ops {
 namespace {
@@ -55,18 +56,6 @@ struct Words {
   }
 };
 
-Value slice_last(Writer& w, const Value& x, std::int64_t start, std::int64_t limit) {
-  const std::size_t rank = x.type.dims.size();
-  Dims starts(rank, 0), limits = x.type.dims, strides(rank, 1);
-  starts[rank - 1] = start;
-  limits[rank - 1] = limit;
-  Type type = x.type;
-  type.dims[rank - 1] = limit - start;
-  return w.op("slice", {x}, type,
-              fmt::format("start_indices = {}, limit_indices = {}, strides = {}",
-                          Writer::array(starts), Writer::array(limits), Writer::array(strides)));
-}
-
 std::vector<Value> lower(const LowerCall& call) {
   Writer& w = call.writer;
   const Dims& out = call.out_types[0].dims;
@@ -95,13 +84,13 @@ std::vector<Value> lower(const LowerCall& call) {
                                   "interior_padding = {}",
                                   Writer::array(low), Writer::array(high), Writer::array(low)));
     }
-    x0 = slice_last(w, counters, 0, half);
-    x1 = slice_last(w, counters, half, 2 * half);
+    x0 = lower_part(w, counters, last, 0, half);
+    x1 = lower_part(w, counters, last, half, 2 * half);
   }
   // [batch…, 1] -> [batch…] -> every word.
   const Dims lead(out.begin(), out.end() - 1);
   const auto key_word = [&](std::int64_t i) {
-    return w.broadcast(w.reshape(slice_last(w, call.in[0], i, i + 1), lead), block,
+    return w.broadcast(w.reshape(lower_part(w, call.in[0], last, i, i + 1), lead), block,
                        iota_dims(lead.size()));
   };
   const Value k0 = key_word(0), k1 = key_word(1);
@@ -118,7 +107,7 @@ std::vector<Value> lower(const LowerCall& call) {
   Type whole = words.type;
   whole.dims.back() = 2 * half;
   const Value all = w.op("concatenate", {x0, x1}, whole, fmt::format("dimension = {} : i64", last));
-  return {count % 2 == 1 ? slice_last(w, all, 0, count) : all};
+  return {count % 2 == 1 ? lower_part(w, all, last, 0, count) : all};
 }
 
 std::unique_ptr<kernels::PreparedKernel> prepare(const graph::KernelSpec& spec) {

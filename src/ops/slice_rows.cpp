@@ -66,12 +66,17 @@ Tensors vectorize_slice(const VectorizeCall& call) {
   return {slice_dims(call.in[0], starts, limits, strides)};
 }
 
+stablehlo::Value write_slice(Writer& w, const stablehlo::Value& x, const stablehlo::Type& type,
+                             const SliceAttrs& of) {
+  return w.op(
+      "slice", {x}, type,
+      fmt::format("start_indices = {}, limit_indices = {}, strides = {}", Writer::array(of.starts),
+                  Writer::array(of.limits), Writer::array(of.strides)));
+}
+
 std::vector<stablehlo::Value> lower_slice(const LowerCall& call) {
-  const auto& [starts, limits, strides] = call.attrs.as<SliceAttrs>();
-  return {call.writer.op(
-      "slice", {call.in[0]}, {call.out_types[0].type, call.out_types[0].dims},
-      fmt::format("start_indices = {}, limit_indices = {}, strides = {}", Writer::array(starts),
-                  Writer::array(limits), Writer::array(strides)))};
+  const TensorType& out = call.out_types[0];
+  return {write_slice(call.writer, call.in[0], {out.type, out.dims}, call.attrs.as<SliceAttrs>())};
 }
 
 View view_slice(const TensorType& in, const TensorType&, const Attrs& attrs) {
@@ -150,6 +155,17 @@ Tensor simplify_reverse(const SimplifyCall& call) {
 }
 
 }  // namespace
+
+stablehlo::Value lower_part(Writer& writer, const stablehlo::Value& x, std::int64_t axis,
+                            std::int64_t from, std::int64_t to) {
+  const std::size_t rank = x.type.dims.size();
+  SliceAttrs part{Dims(rank, 0), x.type.dims, Dims(rank, 1)};
+  part.starts[at(axis)] = from;
+  part.limits[at(axis)] = to;
+  stablehlo::Type type = x.type;
+  type.dims[at(axis)] = to - from;
+  return write_slice(writer, x, type, part);
+}
 
 const graph::OpRow kSlice{
     .name = "slice",
