@@ -66,9 +66,9 @@ TEST_P(IndexReports, an_index_of_an_empty_axis_is_an_error_that_names_function_a
       {"indexed_add: ", [&] { return indexed_add(none, tensor({{0}}), tensor({1.f})); }},
       {"indexed_put: ", [&] { return indexed_put(none, tensor({{0}}), tensor({1.f})); }},
   };
-  for (const auto& [function, call] : cases) {
-    const std::string text = error_of<ShapeError>([&] { (void)call(); });
-    EXPECT_EQ(text.rfind(function, 0), 0u) << text;
+  for (const auto& c : cases) {
+    const std::string text = error_of<ShapeError>([&] { (void)c.second(); });
+    EXPECT_EQ(text.rfind(c.first, 0), 0u) << text;
     EXPECT_HAS(text, "is empty");
     EXPECT_HAS(text, "index_test.cpp");
   }
