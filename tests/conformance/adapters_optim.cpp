@@ -23,7 +23,7 @@ Value run_compose(const Case& c, const Setup& setup) {
   // Recorded with clip(delta: 0.3), of which only the name was written down.
   for (auto& [name, value] : options)
     if (const auto* update = value.as<std::string>(); update != nullptr && *update == "clip")
-      value = Value::List{"clip", Value::List{Value::List{"delta", 0.3}}};
+      value = Value::List{"clip", Value::List(1, Value::List{"delta", 0.3})};
   Value steps = run_call(setup, c.fn, *row->call, args, options);
   const std::size_t of_second =
       optim::update_from(value_of(c.opts.at("second"))).init(Tree()).size();
@@ -31,7 +31,7 @@ Value run_compose(const Case& c, const Setup& setup) {
     auto& map = *std::get_if<Value::Map>(&step.data);
     const auto states = *map.at("state").as<Value::List>();
     const auto middle = states.begin() + static_cast<std::ptrdiff_t>(of_second);
-    Value::List nested{Value::List(states.begin(), middle)};
+    Value::List nested(1, Value::List(states.begin(), middle));
     nested.insert(nested.end(), middle, states.end());
     map["state"] = std::move(nested);
   }

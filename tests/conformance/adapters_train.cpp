@@ -43,7 +43,7 @@ train::MetricFunction metric_named(const std::string& name) {
 /// An optimizer by name with a learning rate.
 optim::Update optimizer_named(const std::string& name, double rate) {
   return optim::update_from(
-      Value::List{Value(name), Value::List{Value::List{"learning_rate", rate}}});
+      Value::List{Value(name), Value::List(1, Value::List{"learning_rate", rate})});
 }
 
 std::string text_option(const Case& c, const char* name) {
