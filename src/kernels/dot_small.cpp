@@ -36,6 +36,14 @@ struct SmallKernel {
   void (*run)(const MatmulSpec&, const SmallPiece&, const void* a, const void* b, void* c,
               void* scratch) = nullptr;
 };
+/// The product of the transposed operands, whose result is this one's transposed.
+inline MatmulSpec as_turned(const MatmulSpec& s) {
+  MatmulSpec turned = s;
+  std::swap(turned.m, turned.n);
+  std::swap(turned.a_batch, turned.b_batch);
+  turned.a_m = s.b_n, turned.a_k = s.b_k, turned.b_k = s.a_k, turned.b_n = s.a_m;
+  return turned;
+}
 }  // namespace nx::kernels
 #endif
 
@@ -87,13 +95,52 @@ void run_panel(const MatmulSpec& s, const SmallPiece& piece, std::int64_t column
   }
 }
 
+/// Whether the columns that do not fill a vector are computed as rows of the turned product: its
+/// vectors run along m and are full, so nothing is computed that nobody wants. For products that
+/// need neither operand packed and have a k that pays for turning the result.
+template <class T>
+bool has_turned_rest(const MatmulSpec& s) {
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>()), kLeastK = 64;
+  const std::int64_t rest = s.n % kLanes;
+  return kMasks && s.a_m == 1 && s.b_n == 1 && s.n > kLanes && rest != 0 &&
+         4 * rest <= 3 * kLanes && s.m >= 4 * kLanes && s.k >= kLeastK;
+}
+
+template <class T>
+void run_piece(const MatmulSpec& s, const SmallPiece& piece, const void* a, const void* b, void* c,
+               void* scratch);
+
+/// Those columns, of the rows of the piece: some rows at a time into a buffer, from there to c.
+template <class T>
+void run_turned_rest(const MatmulSpec& s, const SmallPiece& piece, const T* a, const T* b, T* c) {
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>()), kMost = 3 * kVectors * kLanes;
+  HWY_ALIGN T turned[kLanes * kMost];
+  MatmulSpec t = as_turned(s);
+  t.batch = 1;
+  t.m = s.n % kLanes;
+  const std::int64_t column = s.n - t.m;
+  for (std::int64_t i = piece.batch_begin; i < piece.batch_end; ++i)
+    for (std::int64_t row = piece.row_begin; row < piece.row_end; row += kMost) {
+      t.n = std::min(kMost, piece.row_end - row);
+      const SmallPiece all{.batch_end = 1,
+                           .row_end = t.m,
+                           .vector_end = (t.n + kLanes - 1) / kLanes,
+                           .k_begin = piece.k_begin,
+                           .k_end = piece.k_end};
+      run_piece<T>(t, all, b + i * s.b_batch + column, a + i * s.a_batch + row, turned, nullptr);
+      turn_columns(turned, t.n, t.n, t.m, c + (i * s.m + row) * s.n + column, s.n);
+    }
+}
+
 template <class T>
 void run_piece(const MatmulSpec& s, const SmallPiece& piece, const void* a, const void* b, void* c,
                void* scratch) {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const std::int64_t last_column = std::max<std::int64_t>(0, s.n - kLanes);
-  for (std::int64_t v = piece.vector_begin; v < piece.vector_end;) {
-    const std::int64_t left = piece.vector_end - v, panels = (left + kVectors - 1) / kVectors;
+  const bool turns_rest = has_turned_rest<T>(s) && piece.vector_end * kLanes > s.n;
+  const std::int64_t vector_end = piece.vector_end - (turns_rest ? 1 : 0);
+  for (std::int64_t v = piece.vector_begin; v < vector_end;) {
+    const std::int64_t left = vector_end - v, panels = (left + kVectors - 1) / kVectors;
     const std::int64_t vectors =
         s.m <= kFewRows && left >= kManyVectors ? kManyVectors : (left + panels - 1) / panels;
     const std::int64_t column = std::min(v * kLanes, last_column);
@@ -102,6 +149,9 @@ void run_piece(const MatmulSpec& s, const SmallPiece& piece, const void* a, cons
     run_panel(s, piece, column, vectors, last, static_cast<const T*>(a), static_cast<const T*>(b),
               static_cast<T*>(c), static_cast<T*>(scratch));
   }
+  if (turns_rest)
+    run_turned_rest(s, piece, static_cast<const T*>(a), static_cast<const T*>(b),
+                    static_cast<T*>(c));
 }
 
 template <class T>
@@ -136,15 +186,6 @@ HWY_AFTER_NAMESPACE();
 namespace nx::kernels {
 namespace {
 HWY_EXPORT(small_kernel);
-
-/// A column as the result is a row of the product of the transposed operands.
-MatmulSpec as_row(const MatmulSpec& s) {
-  MatmulSpec row = s;
-  std::swap(row.m, row.n);
-  std::swap(row.a_batch, row.b_batch);
-  row.a_m = s.b_n, row.a_k = s.b_k, row.b_k = s.a_k, row.b_n = s.a_m;
-  return row;
-}
 
 /// Whether a product, or each of a batch, is of those where the kernel was measured to be ahead.
 /// Columns that have to be packed want rows to pay for it.
@@ -252,8 +293,8 @@ class SmallMatmul final : public Matmul {
 
 std::shared_ptr<const Matmul> small_matmul(const MatmulSpec& spec) {
   const SmallKernel kernel = HWY_DYNAMIC_DISPATCH(small_kernel)(spec.type);
-  const bool is_turned = spec.n == 1;
-  const MatmulSpec turned = is_turned ? as_row(spec) : spec;
+  const bool is_turned = spec.n == 1;  // a column as the result is a row of the turned product
+  const MatmulSpec turned = is_turned ? as_turned(spec) : spec;
   if (kernel.run == nullptr || !is_taken(turned, kernel)) return nullptr;
   return std::make_shared<const SmallMatmul>(turned, is_turned, kernel);
 }

@@ -219,6 +219,26 @@ TEST(DotSmall, an_element_depends_on_its_row_and_column_alone) {
   });
 }
 
+TEST(DotSmall, columns_left_over_have_the_same_bits_as_rows_of_the_turned_product) {
+  // With contiguous rows of a they are computed along with all columns, else by themselves.
+  for_each_target([] {
+    for (const std::int64_t m : {64, 67, 150})
+      for (const std::int64_t n : {17, 26, 90}) {
+        const MatmulSpec s = spec_of<float>(2, m, 70, n, {}),
+                         turned = spec_of<float>(2, m, 70, n, {.a_transposed = true});
+        const Operands<float> in(s);
+        std::vector<float> a(in.a.size());
+        for (std::int64_t x = 0; x < 2; ++x)
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t p = 0; p < s.k; ++p)
+              a[at(x * s.a_batch + p * m + i)] = in.a[at(x * s.a_batch + i * s.k + p)];
+        const std::vector<float> want = run(s, in.a, in.b);
+        for (const int threads : {1, 2, 8})
+          expect_same_bits(run(turned, a, in.b, threads), want, turned);
+      }
+  });
+}
+
 TEST(DotSmall, nan_and_infinity_go_where_a_plain_sum_takes_them) {
   for_each_target([] {
     for (const Layout layout : kLayouts) {
