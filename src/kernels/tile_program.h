@@ -235,6 +235,7 @@ class TileProgramBuilder {
     std::size_t operand = 0;  // in `in`; 0: there is none
     bool one = false;         // one element for all
     std::size_t scale = 0;    // in `in`; 0: there is none
+    std::int64_t store = -1;  // output slot of a link that stores the value and passes it on
   };
   struct Node {
     Kind kind;

@@ -1,7 +1,9 @@
-// Elementwise operations of a builder as chains: values with one reader stay in vector registers.
+// Elementwise operations as chains: values of a builder with one reader stay in vector registers;
+// how a finisher lays a chain out.
 #include <utility>
 
 #include "kernels/tile_program.h"
+#include "kernels/tile_program_finisher.h"
 
 namespace nx::kernels {
 
@@ -32,10 +34,10 @@ class TileProgramChainer {
     return (node.kind == Kind::kApply || node.kind == Kind::kChain) && node.form.exists();
   }
   /// Whether the value may stay in registers: one operation reads it, which is a link of the same
-  /// type (and SIMD target) over the same positions.
+  /// type (and SIMD target) over the same positions. It may be a result as well.
   bool is_passed_on(Value v) const {
     const Node &from = b_.nodes_[v], &to = b_.nodes_[reader_[v]];
-    return is_link(v) && reads_[v] == 1 && from.store < 0 && is_link(reader_[v]) &&
+    return is_link(v) && reads_[v] == 1 && is_link(reader_[v]) &&
            from.form.store.block == to.form.store.block && from.extent == to.extent;
   }
   /// An operation alone is a chain only where that saves a register full of copies.
@@ -47,7 +49,8 @@ class TileProgramChainer {
   /// Whether a link can multiply the operand itself: elements times one for all.
   bool is_scaled(Value v) const {
     const Node& node = b_.nodes_[v];
-    return is_passed_on(v) && node.links.size() == 1 && node.form.multiplies && node.links[0].one;
+    return is_passed_on(v) && node.store < 0 && node.links.size() == 1 && node.form.multiplies &&
+           node.links[0].one;
   }
   /// The operand that is in registers: not the one that the link multiplies itself, else a chain,
   /// the later one of two; never a single element if there is another.
@@ -84,6 +87,12 @@ void TileProgramChainer::add_link(Value v, std::size_t side) {
     Node& chain = b_.nodes_[value];
     in = chain.in;
     links = chain.links;
+    if (chain.store >= 0) {
+      Link link;
+      link.form.middle = chain.form.store_and_go_on;
+      link.store = std::exchange(chain.store, -1);
+      links.push_back(link);
+    }
     take_over(chain, node);
   }
   Link link;
@@ -125,5 +134,66 @@ bool TileProgramBuilder::reads_one(const Node& node, std::size_t operand) const 
 }
 
 void TileProgramBuilder::make_chains() { TileProgramChainer(*this).run(); }
+
+void TileProgramFinisher::emit_chain(Value v, std::uint32_t out) {
+  const Builder::Node& node = b_.nodes_[v];
+  const LinkForm& first = node.links[0].form;
+  const bool follows = last_chain_ != kNone && follows_chain(v);
+  if (follows) {
+    go_on_after_chain();
+  } else {
+    TileProgram::Op& op = emit(OpKind::kChain, v, out, {});
+    op.extra = static_cast<std::uint32_t>(p_.links_.size());
+    op.chain = first.first;
+  }
+  p_.links_.push_back({follows ? first.next : LinkCode(), place_[node.in[0]]});
+  for (std::size_t k = 0; k < node.links.size(); ++k)
+    p_.links_.push_back(
+        {node.links[k].form.middle, place_of_link(v, k), place_[node.in[node.links[k].scale]]});
+  if (node.links.size() > 1) p_.links_.back().code = node.links.back().form.last;
+  p_.links_.push_back({node.form.store, out});
+  for (const Builder::Link& link : node.links)
+    p_.operations_ += link.store >= 0 ? 0 : link.scale != 0 ? 2 : 1;
+  if (!follows) --p_.operations_;  // an operation of the tile is counted with the others
+  last_chain_ = v;
+}
+
+std::uint32_t TileProgramFinisher::place_of_link(Value v, std::size_t link) {
+  const Builder::Node& node = b_.nodes_[v];
+  const std::int64_t slot = node.links[link].store;
+  if (slot < 0) return place_[node.in[node.links[link].operand]];
+  if (!is_overwriting(slot, v, link)) return output_place(slot, v);
+  std::size_t index;
+  const std::uint32_t buffer = new_register(node.extent, node.element, index);
+  copy_later(slot, v, buffer, node.extent);
+  return buffer;
+}
+
+/// Whether chain `v` can be run together with the operation before it.
+bool TileProgramFinisher::follows_chain(Value v) const {
+  const Builder::Node &before = b_.nodes_[last_chain_], &node = b_.nodes_[v];
+  return p_.body_.back().kind == OpKind::kChain && before.extent == node.extent &&
+         before.form.store.block == node.form.store.block;
+}
+
+/// The chain that was emitted last stores, and goes on to one that is emitted next.
+void TileProgramFinisher::go_on_after_chain() {
+  const Builder::Node& before = b_.nodes_[last_chain_];
+  p_.links_.back().code = before.form.store_and_go_on;
+  if (before.links.size() > 1)
+    p_.links_[p_.links_.size() - 2].code = before.links.back().form.middle;
+}
+
+bool TileProgramFinisher::reads_later(Value v, std::size_t link, std::uint32_t slot) const {
+  const Builder::Node& node = b_.nodes_[v];
+  const auto reads = [&](std::size_t operand) {
+    const Builder::Node& in = b_.nodes_[node.in[operand]];
+    return operand != 0 && (in.kind == Kind::kInput || in.kind == Kind::kStrided) &&
+           in.slot == slot;
+  };
+  for (std::size_t k = link + 1; k < node.links.size(); ++k)
+    if (reads(node.links[k].operand) || reads(node.links[k].scale)) return true;
+  return false;
+}
 
 }  // namespace nx::kernels

@@ -8,6 +8,18 @@ namespace nx::kernels {
 
 using Value = TileProgramBuilder::Value;
 
+namespace {
+
+/// How many results the value, or a link of its chain, is.
+template <class Node>
+auto stores_of(const Node& node) {
+  return (node.store >= 0 ? 1 : 0) +
+         std::count_if(node.links.begin(), node.links.end(),
+                       [](const auto& link) { return link.store >= 0; });
+}
+
+}  // namespace
+
 void TileProgramFinisher::find_uses() {
   const std::size_t count = b_.nodes_.size();
   last_use_.assign(count, 0);
@@ -136,22 +148,31 @@ void TileProgramFinisher::place_inputs() {
   }
 }
 
-bool TileProgramFinisher::is_overwriting(Value v) const {
-  const auto slot = static_cast<std::uint32_t>(b_.nodes_[v].store);
+bool TileProgramFinisher::is_overwriting(std::int64_t slot, Value v, std::size_t link) const {
   for (const SlotAlias& alias : aliases_)
     if (alias.output == slot && alias.input < last_read_of_slot_.size() &&
-        last_read_of_slot_[alias.input] > v)
+        (last_read_of_slot_[alias.input] > v ||
+         (link != kNone && reads_later(v, link, alias.input))))
       return true;
   return false;
 }
 
-std::uint32_t TileProgramFinisher::output_place(Value v) {
+std::uint32_t TileProgramFinisher::output_place(std::int64_t slot, Value v) {
   const Builder::Node& node = b_.nodes_[v];
   const std::uint32_t place = new_place();
   const Extent extent = node.extent == Extent::kPerRow ? Extent::kPerRow : Extent::kFull;
   p_.moving_.push_back(
-      {place, static_cast<std::uint32_t>(node.store), true, extent, std::int64_t(node.element), 0});
+      {place, static_cast<std::uint32_t>(slot), true, extent, std::int64_t(node.element), 0});
   return place;
+}
+
+void TileProgramFinisher::copy_later(std::int64_t slot, Value v, std::uint32_t from,
+                                     Extent extent) {
+  TileProgram::Op copy = emit(OpKind::kCopy, v, output_place(slot, v), {});
+  p_.body_.pop_back();
+  p_.operands_.push_back(from);
+  copy.extent = extent;
+  deferred_.push_back(copy);
 }
 
 TileProgram::Op& TileProgramFinisher::emit(OpKind kind, Value v, std::uint32_t out,
@@ -169,43 +190,6 @@ TileProgram::Op& TileProgramFinisher::emit(OpKind kind, Value v, std::uint32_t o
   return p_.body_.back();
 }
 
-void TileProgramFinisher::emit_chain(Value v, std::uint32_t out) {
-  const Builder::Node& node = b_.nodes_[v];
-  const LinkForm& first = node.links[0].form;
-  const bool follows = last_chain_ != kNone && follows_chain(v);
-  if (follows) {
-    go_on_after_chain();
-  } else {
-    TileProgram::Op& op = emit(OpKind::kChain, v, out, {});
-    op.extra = static_cast<std::uint32_t>(p_.links_.size());
-    op.chain = first.first;
-  }
-  p_.links_.push_back({follows ? first.next : LinkCode(), place_[node.in[0]]});
-  for (const Builder::Link& link : node.links)
-    p_.links_.push_back(
-        {link.form.middle, place_[node.in[link.operand]], place_[node.in[link.scale]]});
-  if (node.links.size() > 1) p_.links_.back().code = node.links.back().form.last;
-  p_.links_.push_back({node.form.store, out});
-  for (const Builder::Link& link : node.links) p_.operations_ += link.scale != 0 ? 2 : 1;
-  if (!follows) --p_.operations_;  // an operation of the tile is counted with the others
-  last_chain_ = v;
-}
-
-/// Whether chain `v` can be run together with the operation before it.
-bool TileProgramFinisher::follows_chain(Value v) const {
-  const Builder::Node &before = b_.nodes_[last_chain_], &node = b_.nodes_[v];
-  return p_.body_.back().kind == OpKind::kChain && before.extent == node.extent &&
-         before.form.store.block == node.form.store.block;
-}
-
-/// The chain that was emitted last stores, and goes on to one that is emitted next.
-void TileProgramFinisher::go_on_after_chain() {
-  const Builder::Node& before = b_.nodes_[last_chain_];
-  p_.links_.back().code = before.form.store_and_go_on;
-  if (before.links.size() > 1)
-    p_.links_[p_.links_.size() - 2].code = before.links.back().form.middle;
-}
-
 void TileProgramFinisher::release_operands(Value v) {
   for (const Value in : b_.nodes_[v].in)
     if (last_use_[in] == v && register_of_[in] != kNone) registers_[register_of_[in]].free = true;
@@ -216,18 +200,14 @@ void TileProgramFinisher::add_operation(Value v) {
   if (needs_copy(node.kind)) {
     if (node.store < 0) return;
     // An array copied as it is; through a register when something still reads where it goes.
-    const bool wait = is_overwriting(v);
+    const bool wait = is_overwriting(node.store, v);
     std::size_t index;
     const Extent extent = node.extent == Extent::kPerRow ? Extent::kPerRow : Extent::kFull;
-    const std::uint32_t out = wait ? new_register(extent, node.element, index) : output_place(v);
+    const std::uint32_t out =
+        wait ? new_register(extent, node.element, index) : output_place(node.store, v);
     const Value self[1] = {v};
     emit(OpKind::kCopy, v, out, self).extent = extent;
-    if (!wait) return;
-    TileProgram::Op copy = emit(OpKind::kCopy, v, output_place(v), {});
-    p_.body_.pop_back();
-    copy.extent = extent;
-    p_.operands_.push_back(out);
-    deferred_.push_back(copy);
+    if (wait) copy_later(node.store, v, out, extent);
     return;
   }
   if (is_final(node.kind)) {
@@ -241,13 +221,13 @@ void TileProgramFinisher::add_operation(Value v) {
     release_operands(v);
     return;
   }
-  if (!used_[v] && node.store < 0) {
+  if (!used_[v] && stores_of(node) == 0) {
     release_operands(v);
     return;
   }
-  const bool direct = node.store >= 0 && !is_overwriting(v);
+  const bool direct = node.store >= 0 && !is_overwriting(node.store, v);
   if (direct) {
-    place_[v] = output_place(v);
+    place_[v] = output_place(node.store, v);
   } else {
     // An elementwise operation may write over an operand that nobody needs any more. The place of
     // a strided load may be the caller's array.
@@ -285,10 +265,7 @@ void TileProgramFinisher::add_operation(Value v) {
   release_operands(v);
   if (own != kNone) registers_[own].free = false;
   if (node.store >= 0 && !direct) {
-    const Value self[1] = {v};
-    TileProgram::Op copy = emit(OpKind::kCopy, v, output_place(v), self);
-    p_.body_.pop_back();
-    deferred_.push_back(copy);
+    copy_later(node.store, v, place_[v], node.extent);
     last_use_[v] = kNone;  // its register is needed to the end of the tile
   }
 }
@@ -354,7 +331,7 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
   double per_element = 0;
   for (const Builder::Node& node : b_.nodes_) {
     if (node.extent == Extent::kFull || is_final(node.kind) || node.kind == Kind::kReduceRow)
-      per_element += node.cost_ns + (node.store >= 0 ? 0.1 : 0.0);
+      per_element += node.cost_ns + 0.1 * static_cast<double>(stores_of(node));
     if (node.kind == Kind::kReduceRow)
       per_element += kRowCostNs / static_cast<double>(std::max<std::int64_t>(p_.columns_, 1));
   }

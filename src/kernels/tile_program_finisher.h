@@ -50,14 +50,22 @@ class TileProgramFinisher {
   /// A place in the arena of as many elements as `extent` needs.
   std::uint32_t new_register(Extent extent, std::size_t element, std::size_t& index);
   void emit_chain(Value v, std::uint32_t out);
+  /// What link `link` of chain `v` reads, or where it stores.
+  std::uint32_t place_of_link(Value v, std::size_t link);
   bool follows_chain(Value v) const;
   void go_on_after_chain();
   /// How much of a register with copies of one element is read.
   Extent widest_read(Value v) const;
   void release_operands(Value v);
-  /// Whether a later operation reads memory that writing result `v` at once may overwrite.
-  bool is_overwriting(Value v) const;
-  std::uint32_t output_place(Value v);
+  /// Whether a later operation reads memory that writing result `slot` at once may overwrite, when
+  /// it is written by value `v`: at its end, or by one of its links.
+  bool is_overwriting(std::int64_t slot, Value v, std::size_t link = kNone) const;
+  /// Whether a link of chain `v` after `link` reads input `slot`.
+  bool reads_later(Value v, std::size_t link, std::uint32_t slot) const;
+  /// The result in output `slot`, which is like value `v`.
+  std::uint32_t output_place(std::int64_t slot, Value v);
+  /// Copies it there from a register at the end of the tile.
+  void copy_later(std::int64_t slot, Value v, std::uint32_t from, Extent extent);
   TileProgram::Op& emit(OpKind kind, Value v, std::uint32_t out, std::span<const Value> in);
   bool needs_copy(Kind kind) const noexcept {
     return kind == Kind::kInput || kind == Kind::kConstant;

@@ -277,7 +277,7 @@ TileProgramBuilder random_program(unsigned seed, std::int64_t rows, std::int64_t
     const Extent extent = per_row ? Extent::kPerRow : Extent::kFull;
     values.push_back(b.apply(op.kernel, {in, op.arity}, extent, 4, 0.1f,
                              chains ? op.form : kernels::ChainForm()));
-    if (extent == Extent::kFull && (i == 23 || (results < 3 && random() % 8 == 0)))
+    if (extent == Extent::kFull && (i == 23 || (results < 3 && random() % 4 == 0)))
       b.store(values.back(), results++);
   }
   return b;
