@@ -15,6 +15,7 @@
 
 #include "kernels/tile_program.h"
 #include "ops/function_row.h"
+#include "ops/wide_registers.h"
 
 namespace nx {
 namespace {
@@ -127,6 +128,7 @@ struct Pair {
     const void* inputs[] = {data[0].data(), data[1].data(), data[2].data()};
     void* outputs[] = {alias >= 0 ? data[static_cast<std::size_t>(alias)].data() : out.data()};
     program.run(inputs, outputs, nullptr, 1, nullptr);
+    EXPECT_TRUE(are_wide_registers_clean());
     if (alias >= 0) out = data[static_cast<std::size_t>(alias)];
     EXPECT_EQ(program.operations(), 2u);
     return out;

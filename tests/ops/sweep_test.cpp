@@ -10,6 +10,7 @@
 #include "nx/grad.h"
 #include "nx/inspect.h"
 #include "ops/sweep_inputs.h"
+#include "ops/wide_registers.h"
 
 namespace nx::ops {
 namespace {
@@ -59,7 +60,9 @@ void gives_its_examples(const FunctionRow& row) {
 void equals_itself_under_jit(const FunctionRow& row) {
   for (const Example& e : examples_of(row)) {
     const Value eager = (*row.call)(e.args, e.options);
+    EXPECT_TRUE(are_wide_registers_clean()) << "after the eager call";
     const Value traced = run_traced(*row.call, e.args, e.options, host());
+    EXPECT_TRUE(are_wide_registers_clean()) << "after the compiled call";
     expect_same_bits(eager, traced);
   }
 }
