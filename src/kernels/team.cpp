@@ -174,8 +174,9 @@ Team::Job Team::wait_for_other(Job last) noexcept {
       const Job job{order_.word.load(std::memory_order_acquire)};
       if (job.word != last.word) return job;
       pause();
-      if (spins % kSpinsBetweenClocks == 0 && std::chrono::steady_clock::now() - begin > kSpin)
-        break;
+      if (spins % kSpinsBetweenClocks != 0) continue;
+      if (std::chrono::steady_clock::now() - begin > kSpin) break;
+      std::this_thread::yield();
     }
     awake_.fetch_sub(1, std::memory_order_relaxed);
     const std::uint32_t wakes = wakes_.load();
