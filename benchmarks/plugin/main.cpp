@@ -49,19 +49,14 @@ Results scalar_add() {
   return {{"jit_scalar_add_plugin_us", us}};
 }
 
-/// The program that nxpp compiles, as text.
-std::string step_text(mlp::Data& data) {
-  const auto f = nx::jit(mlp::step, {.name = "mlp_adam", .compiler = "xla"});
-  mlp::State s = mlp::new_state();
-  f(nx::donatable(s), data.x(0), data.y(0));
-  return f.explain();
-}
-
 /// The training step with donated state, on batches that lie in host memory.
 Results training_step() {
   mlp::Data data;
   Client& client = Client::get();
-  const Program step = Program::compile(client, step_text(data));
+  const auto compiled = nx::jit(mlp::step, {.name = "mlp_adam", .compiler = "xla"});
+  mlp::State s = mlp::new_state();
+  compiled(nx::donatable(s), data.x(0), data.y(0));
+  const Program step = Program::compile(client, compiled.explain());
   std::vector<Buffer> state, results(step.output_count());
   nx::map_leaves(mlp::new_state(), [&](const nx::Tensor& leaf) {
     const auto values = leaf.to_flat_list<float>();

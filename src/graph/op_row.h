@@ -128,7 +128,15 @@ struct KernelRule {
   std::unique_ptr<kernels::PreparedKernel> (*prepare)(const KernelSpec& spec);
   /// The operand that result 0 may overwrite in place (put_slice), or -1.
   int in_place_operand = -1;
+  /// Whether the kernel was measured to outrun what XLA makes of the operation on a CPU: programs
+  /// of XLA then call it. Null: never.
+  bool (*outruns_xla)(const KernelSpec& spec) = nullptr;
 };
+/// For `outruns_xla`: from so many elements of the first operand on.
+template <std::int64_t kElements>
+bool is_from(const KernelSpec& spec) {
+  return spec.in[0].count() >= kElements;
+}
 /// Produces values from attributes alone, element by element; `first` is the flat index.
 struct GenerateRule {
   void (*fill)(const TensorType& out, const Attrs& attrs, std::int64_t first, std::size_t count,

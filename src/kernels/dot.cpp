@@ -84,14 +84,49 @@ struct Side {
   }
 };
 
+/// A contraction as a batched matrix product.
+struct Product {
+  MatmulSpec matmul;
+  Side a, b;
+};
+
+Product product_of(const DotSpec& spec) {
+  // The order of contracted axes is free: a's order in memory merges most often.
+  Dims order(spec.contract_a.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
+    return spec.contract_a[static_cast<std::size_t>(x)] <
+           spec.contract_a[static_cast<std::size_t>(y)];
+  });
+  Dims contract_a, contract_b;
+  for (const std::int64_t i : order) {
+    contract_a.push_back(spec.contract_a[static_cast<std::size_t>(i)]);
+    contract_b.push_back(spec.contract_b[static_cast<std::size_t>(i)]);
+  }
+  const Dims free_a = free_of(spec.a, spec.contract_a, spec.batch_a);
+  const Dims free_b = free_of(spec.b, spec.contract_b, spec.batch_b);
+  Side a(spec.a, spec.batch_a, free_a, contract_a);
+  Side b(spec.b, spec.batch_b, contract_b, free_b);
+  const MatmulSpec matmul{
+      .type = spec.a.type,
+      .batch = merge(spec.a, spec.batch_a).size,
+      .m = merge(spec.a, free_a).size,
+      .k = merge(spec.a, contract_a).size,
+      .n = merge(spec.b, free_b).size,
+      .a_batch = a.batch, .a_m = a.rows, .a_k = a.columns,
+      .b_batch = b.batch, .b_k = b.rows, .b_n = b.columns,
+  };
+  return {matmul, std::move(a), std::move(b)};
+}
+
 class Dot final : public PreparedKernel {
  public:
-  Dot(const MatmulSpec& spec, Side a, Side b)
-      : spec_(spec), a_(std::move(a)), b_(std::move(b)) {
-    if (spec.batch * spec.m * spec.n == 0 || spec.k == 0) return;
-    matmul_ = small_matmul(spec);
-    if (!matmul_) matmul_ = onednn_matmul(spec);
-    if (!matmul_) matmul_ = blocked_matmul(spec);
+  explicit Dot(Product product)
+      : spec_(product.matmul), a_(std::move(product.a)), b_(std::move(product.b)) {
+    if (spec_.batch * spec_.m * spec_.n == 0 || spec_.k == 0) return;
+    matmul_ = small_matmul(spec_);
+    if (!matmul_) matmul_ = onednn_matmul(spec_);
+    if (!matmul_) matmul_ = blocked_matmul(spec_);
   }
   std::size_t scratch_bytes() const override {
     return a_.packed_bytes + b_.packed_bytes + (matmul_ ? matmul_->scratch_bytes() : 0);
@@ -147,33 +182,10 @@ void add_runs(const MatmulSpec& s, float* c, const char* partials, std::size_t p
   });
 }
 
+bool is_small_dot(const DotSpec& spec) { return small_matmul(product_of(spec).matmul) != nullptr; }
+
 std::unique_ptr<PreparedKernel> prepare_dot(const DotSpec& spec) {
-  // The order of contracted axes is free: a's order in memory merges most often.
-  Dims order(spec.contract_a.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
-    return spec.contract_a[static_cast<std::size_t>(x)] <
-           spec.contract_a[static_cast<std::size_t>(y)];
-  });
-  Dims contract_a, contract_b;
-  for (const std::int64_t i : order) {
-    contract_a.push_back(spec.contract_a[static_cast<std::size_t>(i)]);
-    contract_b.push_back(spec.contract_b[static_cast<std::size_t>(i)]);
-  }
-  const Dims free_a = free_of(spec.a, spec.contract_a, spec.batch_a);
-  const Dims free_b = free_of(spec.b, spec.contract_b, spec.batch_b);
-  Side a(spec.a, spec.batch_a, free_a, contract_a);
-  Side b(spec.b, spec.batch_b, contract_b, free_b);
-  const MatmulSpec matmul{
-      .type = spec.a.type,
-      .batch = merge(spec.a, spec.batch_a).size,
-      .m = merge(spec.a, free_a).size,
-      .k = merge(spec.a, contract_a).size,
-      .n = merge(spec.b, free_b).size,
-      .a_batch = a.batch, .a_m = a.rows, .a_k = a.columns,
-      .b_batch = b.batch, .b_k = b.rows, .b_n = b.columns,
-  };
-  return std::make_unique<Dot>(matmul, std::move(a), std::move(b));
+  return std::make_unique<Dot>(product_of(spec));
 }
 
 }  // namespace nx::kernels

@@ -17,6 +17,9 @@ struct DotSpec {
 /// f8 are added up in f32. The bits of the result do not depend on the number of threads.
 std::unique_ptr<PreparedKernel> prepare_dot(const DotSpec& spec);
 
+/// Whether a product is one of those that our own kernel takes (dot_small).
+bool is_small_dot(const DotSpec& spec);
+
 /// `c[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]`, c contiguous, strides in elements.
 struct MatmulSpec {
   DType type = DType::f32;

@@ -149,11 +149,24 @@ std::vector<stablehlo::Value> lower_dot(const LowerCall& call) {
                   Writer::list(contract_b)))};
 }
 
-std::unique_ptr<kernels::PreparedKernel> prepare(const graph::KernelSpec& spec) {
+kernels::DotSpec dot_spec(const graph::KernelSpec& spec) {
   const auto& [contract_a, batch_a, contract_b, batch_b] = spec.attrs.as<DotAttrs>();
-  return kernels::prepare_dot({{spec.in[0].type, spec.in[0].dims},
-                               {spec.in[1].type, spec.in[1].dims},
-                               contract_a, batch_a, contract_b, batch_b});
+  return {{spec.in[0].type, spec.in[0].dims},
+          {spec.in[1].type, spec.in[1].dims},
+          contract_a, batch_a, contract_b, batch_b};
+}
+
+std::unique_ptr<kernels::PreparedKernel> prepare(const graph::KernelSpec& spec) {
+  return kernels::prepare_dot(dot_spec(spec));
+}
+
+/// Of products that our own kernel takes those where its lead pays for the call (decision 14).
+bool outruns_xla(const graph::KernelSpec& spec) {
+  constexpr double kLeastProducts = 1 << 18;
+  double products = static_cast<double>(spec.out[0].count());
+  for (const std::int64_t axis : spec.attrs.as<DotAttrs>().contract_a)
+    products *= static_cast<double>(spec.in[0].dims[at(axis)]);
+  return products >= kLeastProducts && kernels::is_small_dot(dot_spec(spec));
 }
 
 /// Replaces a transposed operand by what it transposes: dot reads any strides. Not when that
@@ -199,7 +212,7 @@ const graph::OpRow kDot{
     .gradient = graph::Gradient(dot_gradient),
     .vectorize = vectorize_dot,
     .lower = lower_dot,
-    .host = graph::HostRule(graph::KernelRule{prepare}),
+    .host = graph::HostRule(graph::KernelRule{.prepare = prepare, .outruns_xla = outruns_xla}),
     .simplify = simplify_dot,
 };
 

@@ -122,7 +122,8 @@ constexpr OpRow row(std::string_view name, graph::GradFn grad) {
       .gradient = graph::Gradient(grad),
       .vectorize = vectorize<kRow>,
       .lower = lower<kCombine>,
-      .host = graph::HostRule(graph::KernelRule{prepare<kReduction>}),
+      .host = graph::HostRule(
+          graph::KernelRule{.prepare = prepare<kReduction>, .outruns_xla = graph::is_from<1024>}),
   };
 }
 

@@ -109,7 +109,8 @@ const graph::OpRow kSort{
     .gradient = graph::Gradient(sort_gradient),
     .vectorize = vectorize<kSort>,
     .lower = lower<false>,
-    .host = graph::HostRule(graph::KernelRule{prepare<false>}),
+    .host = graph::HostRule(
+        graph::KernelRule{.prepare = prepare<false>, .outruns_xla = graph::is_from<1024>}),
 };
 const graph::OpRow kArgsort{
     .name = "argsort",
@@ -117,7 +118,8 @@ const graph::OpRow kArgsort{
     .gradient = graph::Gradient(graph::zero_gradient_rule),
     .vectorize = vectorize<kArgsort>,
     .lower = lower<true>,
-    .host = graph::HostRule(graph::KernelRule{prepare<true>}),
+    .host = graph::HostRule(
+        graph::KernelRule{.prepare = prepare<true>, .outruns_xla = graph::is_from<1024>}),
 };
 
 Tensor sort_dims(const Tensor& x, std::int64_t axis, bool descending) {

@@ -46,6 +46,19 @@ std::string float_literal(double value, DType type) {
   }
 }
 
+/// Results as an operation binds them: `%3`, or `%3:2` for `%3#0` and `%3#1`.
+std::string bound_name(std::span<const Value> values) {
+  const std::string& first = values[0].name;
+  if (values.size() == 1) return first;
+  return fmt::format("{}:{}", first.substr(0, first.find('#')), values.size());
+}
+
+/// `tensor<f32>`, or `(tensor<f32>, tensor<ui8>)` when there are several or none.
+std::string result_list(std::span<const Value> values) {
+  const std::string types = joined_types(values);
+  return values.size() == 1 ? types : "(" + types + ")";
+}
+
 }  // namespace
 
 std::string element_name(DType type) {
@@ -100,22 +113,32 @@ Value Writer::op(std::string_view name, std::span<const Value> operands, Type re
   return value;
 }
 
+std::vector<Value> Writer::fresh(std::span<const Type> types) {
+  if (types.size() == 1) return {fresh(types[0])};
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    values.push_back({fmt::format("%{}#{}", next_, i), types[i]});
+  ++next_;
+  return values;
+}
+
+std::vector<Value> Writer::op(std::string_view name, std::span<const Value> operands,
+                              std::span<const Type> results, std::string_view attributes) {
+  const std::vector<Value> values = fresh(results);
+  line(fmt::format("{} = \"stablehlo.{}\"({}) {{{}}} : ({}) -> {}", bound_name(values), name,
+                   joined_names(operands), attributes, joined_types(operands),
+                   result_list(values)));
+  return values;
+}
+
 std::vector<Value> Writer::op_with_regions(std::string_view name, std::span<const Value> operands,
                                            std::span<const Type> results,
                                            std::string_view attributes,
                                            std::span<const std::vector<Type>> region_arguments,
                                            std::span<const Region> regions) {
-  std::vector<Value> values;
-  std::string result_types;
-  const std::string base = fmt::format("%{}", next_++);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string name_i = results.size() == 1 ? base : fmt::format("{}#{}", base, i);
-    values.push_back({name_i, results[i]});
-    if (i) result_types += ", ";
-    result_types += to_string(results[i]);
-  }
-  const std::string count = results.size() == 1 ? "" : fmt::format(":{}", results.size());
-  line(fmt::format("{}{} = \"stablehlo.{}\"({}) ({{", base, count, name, joined_names(operands)));
+  const std::vector<Value> values = fresh(results);
+  line(fmt::format("{} = \"stablehlo.{}\"({}) ({{", bound_name(values), name,
+                   joined_names(operands)));
   for (std::size_t r = 0; r < regions.size(); ++r) {
     if (r) line("}, {");
     ++indent_;
@@ -133,8 +156,7 @@ std::vector<Value> Writer::op_with_regions(std::string_view name, std::span<cons
     --indent_;
   }
   const std::string braces = attributes.empty() ? "" : fmt::format(" {{{}}}", attributes);
-  line(fmt::format("}}){} : ({}) -> {}", braces, joined_types(operands),
-                   results.size() == 1 ? result_types : "(" + result_types + ")"));
+  line(fmt::format("}}){} : ({}) -> {}", braces, joined_types(operands), result_list(values)));
   return values;
 }
 

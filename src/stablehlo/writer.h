@@ -43,6 +43,9 @@ class Writer {
            std::string_view attributes = {}) {
     return op(name, std::span<const Value>(operands.begin(), operands.size()), result, attributes);
   }
+  /// The same with any number of results.
+  std::vector<Value> op(std::string_view name, std::span<const Value> operands,
+                        std::span<const Type> results, std::string_view attributes);
   std::vector<Value> op_with_regions(std::string_view name, std::span<const Value> operands,
                                      std::span<const Type> results, std::string_view attributes,
                                      std::span<const std::vector<Type>> region_arguments,
@@ -70,6 +73,7 @@ class Writer {
 
   const std::string& text() const noexcept { return text_; }
   Value fresh(Type type);
+  std::vector<Value> fresh(std::span<const Type> types);
   void line(std::string_view text);
 
  private:

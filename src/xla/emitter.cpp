@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "graph/op_row.h"
+#include "xla/ffi.h"
 
 namespace nx::xla {
 namespace {
@@ -32,6 +33,25 @@ std::string symbol_of(const std::string& name) {
   return symbol;
 }
 
+/// A layout attribute of a call, after those before it: axes from minor to major.
+std::string row_major(const stablehlo::Type& type, bool is_first) {
+  Dims axes(type.dims.size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    axes[i] = static_cast<std::int64_t>(axes.size() - 1 - i);
+  return fmt::format("{}dense<{}> : tensor<{}xindex>", is_first ? "" : ", ",
+                     stablehlo::Writer::list(axes), axes.size());
+}
+
+/// In an MLIR string.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 /// The type that stands for one which plugins know only in part. Two bits are computed in eight:
 /// one plugin ends the process on a concatenation of them, and truncating wraps alike. e4m3fn is
 /// computed in f32, since its operations overflow to NaN where ours saturate.
@@ -47,8 +67,8 @@ TensorType stand_in(TensorType type, const graph::OpRow& row) {
 
 class Emitter {
  public:
-  Emitter(const Graph& graph, std::span<const DonationPair> pairs)
-      : graph_(graph), pairs_(pairs), live_(graph::live_nodes(graph)) {}
+  Emitter(const Graph& graph, std::span<const DonationPair> pairs, CalledKernels* kernels)
+      : graph_(graph), pairs_(pairs), kernels_(kernels), live_(graph::live_nodes(graph)) {}
 
   std::string run() {
     check_pairs();
@@ -87,6 +107,11 @@ class Emitter {
 
   void lower(NodeIndex index) {
     const Node& node = graph_.nodes[index];
+    if (kernels_ != nullptr)
+      if (const auto called = kernels_->add(graph_, node)) {
+        values_[index] = call(node, *called);
+        return;
+      }
     std::vector<Value> in;
     graph::TensorTypes in_types, out_types = node.outputs;
     for (const Edge edge : node.inputs) {
@@ -108,6 +133,27 @@ class Emitter {
                          stablehlo::to_string(out[k].type), graph::to_string(expected)));
     }
     values_[index] = std::move(out);
+  }
+
+  /// A custom call of a kernel: all arrays row-major, the scratch, if any, as one more result.
+  std::vector<Value> call(const Node& node, const CalledKernel& kernel) {
+    std::vector<Value> in;
+    std::vector<stablehlo::Type> out;
+    for (const Edge edge : node.inputs) in.push_back(values_[edge.node][edge.output]);
+    for (const TensorType& type : node.outputs) out.push_back(text_type(type));
+    if (kernel.scratch_bytes != 0)
+      out.push_back({DType::u8, {static_cast<std::int64_t>(kernel.scratch_bytes)}, false});
+    std::string in_layouts, out_layouts;
+    for (const Value& value : in) in_layouts += row_major(value.type, in_layouts.empty());
+    for (const stablehlo::Type& type : out) out_layouts += row_major(type, out_layouts.empty());
+    std::vector<Value> results = writer_.op(
+        "custom_call", in, out,
+        fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
+                    "backend_config = {{{} = \"{}\"}}, operand_layouts = [{}], "
+                    "result_layouts = [{}]",
+                    kKernelTarget, kKernelName, escaped(kernel.name), in_layouts, out_layouts));
+    results.resize(node.outputs.size());
+    return results;
   }
 
   /// From a stand-in to the type it stands for.
@@ -163,6 +209,7 @@ class Emitter {
 
   const Graph& graph_;
   std::span<const DonationPair> pairs_;
+  CalledKernels* kernels_;
   std::vector<bool> live_;
   stablehlo::Writer writer_;
   std::vector<std::vector<Value>> values_;  // by node
@@ -185,8 +232,9 @@ const TensorType& emitted_type(const Graph& graph, std::span<const DonationPair>
   return graph.type(graph.outputs[output].edge);
 }
 
-std::string emit_module(const Graph& graph, std::span<const DonationPair> pairs) {
-  return Emitter(graph, pairs).run();
+std::string emit_module(const Graph& graph, std::span<const DonationPair> pairs,
+                        CalledKernels* kernels) {
+  return Emitter(graph, pairs, kernels).run();
 }
 
 }  // namespace nx::xla

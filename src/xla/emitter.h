@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/compiler.h"
+#include "xla/called_kernels.h"
 
 namespace nx::xla {
 
@@ -22,7 +23,9 @@ const graph::TensorType& emitted_type(const graph::Graph& graph,
 
 /// The text, with `tf.aliasing_output` on the parameters of `pairs`. Nodes that no output or effect
 /// depends on are left out. Throws InternalError for a pair that cannot be aliased and for a row
-/// whose lowering does not give what its shape rule says.
-std::string emit_module(const graph::Graph& graph, std::span<const graph::DonationPair> pairs);
+/// whose lowering does not give what its shape rule says. With `kernels`, operations that XLA is
+/// outrun at are calls of kernels, which are added there.
+std::string emit_module(const graph::Graph& graph, std::span<const graph::DonationPair> pairs,
+                        CalledKernels* kernels = nullptr);
 
 }  // namespace nx::xla

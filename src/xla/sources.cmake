@@ -2,5 +2,5 @@
 if(NXPP_PJRT_INCLUDE)
   list(FILTER sources EXCLUDE REGEX "/without_pjrt\\.cpp$")
 else()
-  list(FILTER sources INCLUDE REGEX "/(emitter[^/]*|proto|without_pjrt)\\.cpp$")
+  list(FILTER sources INCLUDE REGEX "/(called_kernels|emitter[^/]*|proto|without_pjrt)\\.cpp$")
 endif()

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/compiler.h"
+#include "xla/called_kernels.h"
 #include "xla/compile.h"
 #include "xla/execute.h"
 
@@ -22,6 +23,7 @@ class XlaExecutable final : public graph::Executable {
     std::vector<std::size_t> output_bytes;  // in host memory
     detail::DeviceId device;
     Completion completion = Completion::kAsync;
+    CalledKernels kernels;  // that the program calls
   };
   /// Throws InternalError when the program aliases anything else than `pairs` (R21).
   explicit XlaExecutable(Parts parts);

@@ -64,6 +64,15 @@ TEST_F(PluginReports, entries_that_a_plugin_leaves_empty_are_done_without) {
   EXPECT_EQ(xla::Plugin::load(EMPTY_PLUGIN).attribute("stablehlo_current_version"), "");
 }
 
+TEST_F(PluginReports, a_plugin_that_cannot_call_our_kernels_computes_products_itself) {
+  const auto product = [](Tensor a, Tensor b) { return dot(a, b); };
+  const auto without = jit(product, options(EMPTY_PLUGIN)), with = jit(product, options(""));
+  const Tensor a = iota({64, 64}, {.type = f32}) / 4096, b = ones({64, 64}, {.type = f32});
+  EXPECT_TRUE(all_close(without(a, b), with(a, b)).to_number<bool>());
+  EXPECT_EQ(without.explain().find("nxpp_kernel"), std::string::npos);
+  EXPECT_HAS(with.explain(), "nxpp_kernel");
+}
+
 TEST_F(PluginReports, entries_that_a_plugin_does_not_implement_are_done_without) {
   expect_works(UNIMPLEMENTED_PLUGIN);
   EXPECT_EQ(xla::Plugin::load(UNIMPLEMENTED_PLUGIN).attribute("stablehlo_current_version"), "");

@@ -1,5 +1,5 @@
 // A plugin that passes every call on to the real one (path in NXPP_PROXIED_PLUGIN), but for what a
-// definition changes: entries left empty or unimplemented, another minor version, errors.
+// definition changes: entries and extensions left out, another minor version, errors.
 #include <dlfcn.h>
 #include <pjrt_c_api.h>
 
@@ -96,6 +96,7 @@ PJRT_Api make_api() {
 #if defined(PROXY_EMPTY)
 #define EMPTY(entry) api.entry = nullptr;
   OPTIONAL_ENTRIES(EMPTY)
+  api.extension_start = nullptr;
 #elif defined(PROXY_UNIMPLEMENTED)
 #define UNIMPLEMENTED(entry) api.entry = &fail<0, entry##_Args>;
   OPTIONAL_ENTRIES(UNIMPLEMENTED)
