@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "nx/error.h"
 #include "xla/buffer.h"
@@ -73,6 +74,15 @@ Alias read_alias(std::string_view entry) {
   return alias;
 }
 
+/// A compiler written in C++ may throw through its C interface where it was built to abort.
+PJRT_Error* call_compiler(const PJRT_Api& api, PJRT_Client_Compile_Args& args) {
+  try {
+    return api.PJRT_Client_Compile(&args);
+  } catch (const std::exception& error) {
+    throw BackendError(kCompile, fmt::format("the plugin threw: {}", error.what()));
+  }
+}
+
 std::size_t packed_bytes(const graph::TensorType& type) {
   const auto bits = static_cast<std::size_t>(type.count()) *
                     static_cast<std::size_t>(bits_of(type.type));
@@ -137,7 +147,7 @@ Program Program::compile(Client& client, std::string_view stablehlo,
   args.program = &program;
   args.compile_options = encoded.data();
   args.compile_options_size = encoded.size();
-  check(api, api.PJRT_Client_Compile(&args), kCompile);
+  check(api, call_compiler(api, args), kCompile);
 
   Program compiled;
   compiled.client_ = &client;

@@ -52,15 +52,16 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// The type that stands for one which plugins know only in part. Two bits are computed in eight:
-/// one plugin ends the process on a concatenation of them, and truncating wraps alike. e4m3fn is
-/// computed in f32, since its operations overflow to NaN where ours saturate.
+/// The type that stands for one which plugins know only in part. Four bits and fewer are computed
+/// and moved in eight: plugins end the process, or throw, on a concatenation or a transposed copy
+/// of some, and truncating wraps alike. e4m3fn is computed in f32, since its operations overflow to
+/// NaN where ours saturate.
 TensorType stand_in(TensorType type, const graph::OpRow& row) {
   const bool is_kernel = row.host_as<graph::KernelRule>() != nullptr;
   const bool computes = is_kernel || row.host_as<graph::ElementwiseRule>() != nullptr ||
                         row.host_as<graph::ReduceRule>() != nullptr;
-  if (is_kernel && type.type == DType::u2) type.type = DType::u8;
-  if (is_kernel && type.type == DType::s2) type.type = DType::s8;
+  if (is_subbyte(type.type) && (is_kernel || row.host_as<graph::ViewRule>() != nullptr))
+    type.type = is_unsigned(type.type) ? DType::u8 : DType::s8;
   if (computes && type.type == DType::f8_e4m3fn) type.type = DType::f32;
   return type;
 }
@@ -117,7 +118,7 @@ class Emitter {
     for (const Edge edge : node.inputs) {
       const TensorType& type = graph_.type(edge);
       in_types.push_back(stand_in(type, *node.row));
-      in.push_back(writer_.convert(values_[edge.node][edge.output], in_types.back().type));
+      in.push_back(to_stand_in(values_[edge.node][edge.output], in_types.back().type));
     }
     for (TensorType& type : out_types) type = stand_in(type, *node.row);
     std::vector<Value> out = (*node.row->lower)({writer_, in, in_types, out_types, node.attrs});
@@ -133,6 +134,10 @@ class Emitter {
                          stablehlo::to_string(out[k].type), graph::to_string(expected)));
     }
     values_[index] = std::move(out);
+  }
+
+  Value barrier(const Value& value) {
+    return writer_.op("optimization_barrier", {value}, value.type);
   }
 
   /// A custom call of a kernel: all arrays row-major, the scratch, if any, as one more result.
@@ -156,8 +161,17 @@ class Emitter {
     return results;
   }
 
+  /// XLA is kept from moving casts of few bits behind the operation, where it would meet them
+  /// again.
+  Value to_stand_in(const Value& value, DType type) {
+    const Value cast = writer_.convert(value, type);
+    return is_subbyte(value.type.type) && value.type.type != type ? barrier(cast) : cast;
+  }
+
   /// From a stand-in to the type it stands for.
   Value back(const Value& value, DType type) {
+    if (is_subbyte(type) && value.type.type != type)
+      return writer_.convert(value.type.predicate ? value : barrier(value), type);
     if (type != DType::f8_e4m3fn || !is_inexact(value.type.type))
       return writer_.convert(value, type);
     const auto bound = [&](double number) {

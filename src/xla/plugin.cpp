@@ -38,7 +38,7 @@ std::string cached_path() {
     if (home.empty()) return {};
     cache = home + "/.cache";
   }
-  return cache + "/nxpp/pjrt/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so";
+  return cache + "/nxpp/pjrt/xla_cpu_pjrt/xla_cpu_pjrt.so";
 }
 
 bool is_file(const std::string& path) {
