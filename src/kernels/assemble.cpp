@@ -159,13 +159,7 @@ std::int64_t read_index(DType type, const void* at, std::int64_t i) noexcept {
   return visit_element(type, [&](auto element) -> std::int64_t {
     using T = decltype(element);
     if constexpr (std::is_integral_v<T>) {
-      const T value = static_cast<const T*>(at)[i];
-      if constexpr (std::is_same_v<T, std::uint64_t>) {
-        constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-        return value > static_cast<std::uint64_t>(kMost) ? kMost
-                                                         : static_cast<std::int64_t>(value);
-      }
-      return static_cast<std::int64_t>(value);
+      return as_index(static_cast<const T*>(at)[i]);
     } else {
       return 0;
     }

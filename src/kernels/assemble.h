@@ -2,8 +2,12 @@
 // starts are values.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "kernels/tile.h"
 
@@ -23,6 +27,15 @@ std::unique_ptr<PreparedKernel> prepare_put_slice(const ArraySpec& in, const Dim
                                                   std::span<const DType> starts);
 
 /// An integer of any type as an index (u64 beyond s64 becomes its largest value).
+template <class T>
+constexpr std::int64_t as_index(T value) noexcept {
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(kMost)));
+  } else {
+    return static_cast<std::int64_t>(value);
+  }
+}
 std::int64_t read_index(DType type, const void* at, std::int64_t i = 0) noexcept;
 
 }  // namespace nx::kernels
