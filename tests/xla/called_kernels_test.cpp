@@ -134,6 +134,7 @@ TEST_F(XlaCalledKernels, threads_may_run_a_program_that_calls_a_kernel_at_once) 
 }
 
 TEST_F(XlaCalledKernels, a_call_of_no_kernel_is_an_error_that_names_it) {
+  ASSERT_TRUE(can_call_kernels(client()));
   const Program program =
       Program::compile(client(), module("", "tensor<f32>", R"mlir(%0 = "stablehlo.custom_call"() {
           call_target_name = "nxpp_kernel", api_version = 4 : i32,
