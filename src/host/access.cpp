@@ -131,9 +131,9 @@ StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& ax
   return view;
 }
 
-kernels::Reduction make_reduction(const graph::OpRow& row, const graph::ReduceRule& rule,
-                                  DType type) {
-  kernels::Reduction reduction;
+kernels::ReductionKernels make_reduction(const graph::OpRow& row, const graph::ReduceRule& rule,
+                                         DType type) {
+  kernels::ReductionKernels reduction;
   reduction.combine = rule.combine(type);
   reduction.row = rule.row(type);
   if (reduction.combine == nullptr || reduction.row == nullptr)

@@ -48,7 +48,7 @@ ReduceShape reduce_shape(const Dims& dims, const Dims& axes);
 kernels::StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& axes);
 
 /// The tile program's form of a reduction in one type. Throws UnsupportedError.
-kernels::Reduction make_reduction(const graph::OpRow& row, const graph::ReduceRule& rule,
-                                  DType type);
+kernels::ReductionKernels make_reduction(const graph::OpRow& row, const graph::ReduceRule& rule,
+                                         DType type);
 
 }  // namespace nx::host

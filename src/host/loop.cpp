@@ -178,7 +178,7 @@ Value LoopMaker::reduce(NodeIndex n) {
     if (fused.operands.empty()) return constant(rule.identity(node.type().type), node.type().type);
     return operand(fused.operands[0], fused.role);
   }
-  const kernels::Reduction reduction = make_reduction(*node.row, rule, node.type().type);
+  const kernels::ReductionKernels reduction = make_reduction(*node.row, rule, node.type().type);
   const Value value = operand(fused.operands[0], Role::kFull);
   const auto form =
       reduce_shape(graph_.type(node.inputs[0]).dims, node.attrs.as<graph::ReduceAttrs>().axes).form;

@@ -23,7 +23,7 @@ std::byte* bytes_of(const void* p) noexcept {
 }
 
 /// `acc = combine(acc, from)` over `count` elements.
-void combine_into(const Reduction& reduction, void* acc, const void* from,
+void combine_into(const ReductionKernels& reduction, void* acc, const void* from,
                   std::int64_t count) noexcept {
   const void* const in[2] = {acc, from};
   reduction.combine({in, acc, static_cast<std::size_t>(count), nullptr});
@@ -190,7 +190,7 @@ void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) c
         repeat_each(op.element, at[in[0]], tile.rows, tile.columns, at[op.out]);
         break;
       case OpKind::kReduceRow: {
-        const Reduction& reduction = reductions_[op.extra].reduction;
+        const ReductionKernels& reduction = reductions_[op.extra].reduction;
         fill_run(op.element, reduction.identity.data(), tile.rows, at[op.out]);
         reduction.row(at[in[0]], static_cast<std::size_t>(tile.rows),
                       static_cast<std::size_t>(tile.columns), at[op.out]);
@@ -232,7 +232,7 @@ void TileProgram::reduce_column(const Call& call, const Op& op, const Tile& tile
 void TileProgram::begin_unit(const Call& call, std::int64_t unit) const noexcept {
   for (const ReductionState& state : reductions_) {
     if (!state.columns) continue;
-    const Reduction& reduction = state.reduction;
+    const ReductionKernels& reduction = state.reduction;
     if (unit_kind_ == Units::kColumnBlocks) {
       const std::int64_t column = unit * tile_columns_;
       fill_run(
@@ -263,7 +263,7 @@ void TileProgram::end_unit(const Call& call, std::int64_t unit) const noexcept {
 
 void TileProgram::end_program(const Call& call) const noexcept {
   for (const ReductionState& state : reductions_) {
-    const Reduction& reduction = state.reduction;
+    const ReductionKernels& reduction = state.reduction;
     std::byte* const partial = call.scratch + state.scratch;
     if (state.columns && unit_kind_ != Units::kColumnBlocks) {
       for (std::int64_t unit = 1; unit < units_; ++unit)

@@ -31,7 +31,8 @@ enum class Extent : std::uint8_t {
 /// it the reduction of a row can be used by later operations of the same program.
 inline constexpr std::int64_t kTileElements = 1024;
 
-struct Reduction {
+/// What a reduction of one element type runs.
+struct ReductionKernels {
   TileKernel combine = nullptr;
   RowReduceKernel row = nullptr;
   alignas(16) std::array<std::byte, 16> identity{};
@@ -119,7 +120,7 @@ class TileProgram {
     std::size_t offset;  // in the arena
   };
   struct ReductionState {
-    Reduction reduction;
+    ReductionKernels reduction;
     std::uint32_t slot = 0;
     bool columns = false;     // of columns
     bool long_rows = false;   // of rows wider than a tile
@@ -202,9 +203,9 @@ class TileProgramBuilder {
   Value apply(TileKernel kernel, std::span<const Value> in, Extent extent, std::size_t element,
               float cost_ns, const ChainForm& form = {});
   /// Each row of a full value into one; a value per row. Rows wider than a tile: see is_final.
-  Value reduce_rows(const Reduction& reduction, Value full);
+  Value reduce_rows(const ReductionKernels& reduction, Value full);
   /// Each column into one. Always final.
-  Value reduce_columns(const Reduction& reduction, Value full);
+  Value reduce_columns(const ReductionKernels& reduction, Value full);
   /// The value again, over `extent`: to store one value twice, or as another extent.
   Value copy(Value value, Extent extent);
   /// The value goes to the array in output `slot`: once for each value, a scalar over all
@@ -266,7 +267,7 @@ class TileProgramBuilder {
   std::vector<StridedView> views_;
   std::vector<std::shared_ptr<const Generator>> generators_;
   std::vector<std::array<std::byte, 16>> constants_;
-  std::vector<Reduction> reductions_;
+  std::vector<ReductionKernels> reductions_;
 };
 
 }  // namespace nx::kernels

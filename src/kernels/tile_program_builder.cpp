@@ -71,7 +71,7 @@ Value TileProgramBuilder::apply(TileKernel kernel, std::span<const Value> in, Ex
   return add(std::move(node));
 }
 
-Value TileProgramBuilder::reduce_rows(const Reduction& reduction, Value full) {
+Value TileProgramBuilder::reduce_rows(const ReductionKernels& reduction, Value full) {
   const bool whole = columns_ <= kTileElements;
   Node node{whole ? Kind::kReduceRow : Kind::kReduceLongRow, Extent::kPerRow, reduction.element};
   node.in = {widened(full, Extent::kFull)};
@@ -81,7 +81,7 @@ Value TileProgramBuilder::reduce_rows(const Reduction& reduction, Value full) {
   return add(std::move(node));
 }
 
-Value TileProgramBuilder::reduce_columns(const Reduction& reduction, Value full) {
+Value TileProgramBuilder::reduce_columns(const ReductionKernels& reduction, Value full) {
   Node node{Kind::kReduceColumn, Extent::kPerColumn, reduction.element};
   node.in = {widened(full, Extent::kFull)};
   node.extra = static_cast<std::uint32_t>(reductions_.size());

@@ -314,7 +314,7 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
     if (node.kind == Kind::kStrided) p_.views_[node.extra].slot = node.slot;
   p_.generators_ = b_.generators_;
   p_.constants_ = b_.constants_;
-  for (const Reduction& reduction : b_.reductions_) {
+  for (const ReductionKernels& reduction : b_.reductions_) {
     TileProgram::ReductionState state;
     state.reduction = reduction;
     p_.reductions_.push_back(state);

@@ -24,8 +24,8 @@ void sum_rows(const void* in, std::size_t rows, std::size_t columns, void* acc) 
   for (std::size_t i = 0; i < rows * columns; ++i)
     static_cast<float*>(acc)[i / columns] += static_cast<const float*>(in)[i];
 }
-Reduction sum() {
-  Reduction reduction;
+ReductionKernels sum() {
+  ReductionKernels reduction;
   reduction.combine = add;
   reduction.row = sum_rows;
   return reduction;
