@@ -93,7 +93,10 @@ class NX_API Tensor {
       detail::body_references(body()).fetch_add(1, std::memory_order_relaxed);
   }
   void release() noexcept {
-    if (detail::body_references(body()).fetch_sub(1, std::memory_order_acq_rel) == 1)
+    // The only holder needs no locked instruction: nobody is left who could copy it.
+    auto& references = detail::body_references(body());
+    if (references.load(std::memory_order_acquire) == 1 ||
+        references.fetch_sub(1, std::memory_order_acq_rel) == 1)
       detail::drop_body(body());
   }
   std::uintptr_t bits_ = 0;

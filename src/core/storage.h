@@ -87,8 +87,10 @@ class Storage {
   virtual ~Storage() = default;
 
   void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // The only holder needs no locked instruction here, nor in the next two: nobody is left who could
+  // come by another reference.
   void release() noexcept {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (!is_shared() || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
   bool is_shared() const noexcept { return refs_.load(std::memory_order_acquire) > 1; }
   std::uint32_t references() const noexcept { return refs_.load(std::memory_order_acquire); }
@@ -131,8 +133,14 @@ class Storage {
   const CallRecord* record() const noexcept { return record_.get(); }
 
   // How many tensors (not handles) share this memory: R15.
-  void add_tensor() noexcept { tensors_.fetch_add(1, std::memory_order_relaxed); }
-  void drop_tensor() noexcept { tensors_.fetch_sub(1, std::memory_order_relaxed); }
+  void add_tensor() noexcept {
+    if (is_shared()) tensors_.fetch_add(1, std::memory_order_relaxed);
+    else tensors_.store(tensors() + 1, std::memory_order_relaxed);
+  }
+  void drop_tensor() noexcept {
+    if (is_shared()) tensors_.fetch_sub(1, std::memory_order_relaxed);
+    else tensors_.store(tensors() - 1, std::memory_order_relaxed);
+  }
   std::uint32_t tensors() const noexcept { return tensors_.load(std::memory_order_acquire); }
 
  protected:

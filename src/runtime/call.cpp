@@ -264,7 +264,7 @@ class Call {
   }
 
   /// Where the leaves lie that this call hands over, by pair; null for others.
-  using Addresses = InlineVector<const void*, 16>;
+  using Addresses = InlineVector<const void*, 32>;
   Addresses addresses_of(std::span<const InputMode> modes) const {
     Addresses addresses;
     if (!any_donated_) return addresses;
@@ -304,7 +304,7 @@ class Call {
   std::span<const detail::JitLeaf> leaves_;
   std::uint64_t number_;
   SourceLocation where_;
-  InlineVector<Input, 16> inputs_;
+  InlineVector<Input, 32> inputs_;
   InlineVector<std::uint32_t, 32> order_;  // when something is donated
   std::size_t count_ = 0;
   bool any_donated_ = false;

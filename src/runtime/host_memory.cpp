@@ -141,10 +141,13 @@ void HostStorage::free_memory() noexcept {
   free_block(std::exchange(block_, {}));
 }
 
-Block HostStorage::give_block() noexcept {
-  ledger().remove(bytes());
-  set_data(nullptr);
-  return std::exchange(block_, {});
+HostStorage::HostStorage(HostStorage& from, std::size_t bytes) noexcept
+    : Storage({}, bytes, from.data()), block_(std::exchange(from.block_, {})), foreign_(nullptr) {
+  if (bytes != from.bytes()) {  // mostly there is nothing to count
+    ledger().remove(from.bytes());
+    ledger().add(bytes);
+  }
+  from.set_data(nullptr);
 }
 
 detail::Storage* allocate_host(std::size_t bytes) {
@@ -161,7 +164,7 @@ detail::Storage* adopt_host(void* data, std::size_t bytes, std::function<void()>
 
 detail::Storage* take_over_host(detail::Storage& consumed, std::size_t bytes) {
   auto& from = static_cast<HostStorage&>(consumed);
-  return new HostStorage(from.give_block(), bytes);
+  return new HostStorage(from, bytes);
 }
 
 }  // namespace nx::runtime

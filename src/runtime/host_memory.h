@@ -27,8 +27,8 @@ class HostStorage final : public detail::Storage {
   /// True for memory that the caller made and gave us.
   bool is_adopted() const noexcept { return block_.deleter != nullptr; }
   void free_memory() noexcept override;
-  /// The block, for a successor; this storage has none afterwards.
-  Block give_block() noexcept;
+  /// A successor on the memory of `from`, which has none afterwards.
+  HostStorage(HostStorage& from, std::size_t bytes) noexcept;
 
  private:
   Block block_;
