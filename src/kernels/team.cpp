@@ -39,6 +39,7 @@ inline void pause() noexcept {
 
 thread_local bool is_worker = false;
 thread_local bool is_calling = false;
+thread_local bool is_among_others = false;
 
 class Team {
  public:
@@ -92,6 +93,7 @@ class Team {
   int workers_ = 0;
   int jobs_left_ = kJobsBeforeFirstMeasure;
   std::atomic<double> handover_us_{0.2};
+  std::atomic<bool> is_among_others_{false};  // the last caller
   Order order_;
   alignas(64) std::atomic<int> awake_{0};
   std::atomic<int> asleep_{0};
@@ -107,6 +109,8 @@ void Team::run(int parts, TeamJob job, const void* context, std::size_t bytes) n
     return;
   }
   is_calling = true;
+  if (is_among_others_.load(std::memory_order_relaxed) != is_among_others)
+    is_among_others_.store(is_among_others, std::memory_order_relaxed);
   if (workers_ < parts - 1) add_workers(parts - 1);
   share(parts, job, context, bytes);
   if (jobs_left_ > 0) --jobs_left_;
@@ -179,7 +183,8 @@ Team::Job Team::wait_for_other(Job last) noexcept {
       if (spins % kSpinsBetweenClocks != 0) continue;
       const auto waited = std::chrono::steady_clock::now() - begin;
       if (waited > kSpin) break;
-      if (waited > kSpinAlone) std::this_thread::yield();
+      if (waited > kSpinAlone || is_among_others_.load(std::memory_order_relaxed))
+        std::this_thread::yield();
     }
     awake_.fetch_sub(1, std::memory_order_relaxed);
     const std::uint32_t wakes = wakes_.load();
@@ -230,6 +235,9 @@ void run_on_team(int parts, TeamJob job, const void* context, std::size_t bytes)
 bool is_team_awake() noexcept { return team().is_awake(); }
 
 double handover_us() noexcept { return team().handover_us(); }
+
+AmongOthers::AmongOthers() noexcept : before_(is_among_others) { is_among_others = true; }
+AmongOthers::~AmongOthers() { is_among_others = before_; }
 
 int available_threads() noexcept { return is_worker || is_calling ? 1 : omp_get_max_threads(); }
 

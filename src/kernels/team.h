@@ -26,6 +26,19 @@ bool is_team_awake() noexcept;
 /// now and then. 0.2 where two cores share a cache, 0.8 where a line travels between two of them.
 double handover_us() noexcept;
 
+/// While it lives, the jobs of this thread come between the work of threads that are not the team's,
+/// as in a run of XLA: a waiting thread of the team then steps back for those at once.
+class AmongOthers {
+ public:
+  AmongOthers() noexcept;
+  ~AmongOthers();
+  AmongOthers(const AmongOthers&) = delete;
+  AmongOthers& operator=(const AmongOthers&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// Threads that a loop started here may use, with the caller: OpenMP's number (OMP_NUM_THREADS,
 /// omp_set_num_threads), which oneDNN goes by too. 1 on the team's own threads.
 int available_threads() noexcept;

@@ -136,6 +136,7 @@ void run_kernel(const Call& call) {
   void* const scratch = kernel->scratch_bytes() == 0 ? nullptr : out.back();
   const int threads = kernels::threads_for(kernel->cost_us(), kernels::available_threads());
   const OurArithmetic arithmetic;
+  const kernels::AmongOthers among_xlas_threads;
   kernel->run({in.data(), out.data(), scratch, nullptr, threads});
 }
 
