@@ -3,6 +3,7 @@
 #include "kernels/tile_program_finisher.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nx::kernels {
 
@@ -16,6 +17,17 @@ auto stores_of(const Node& node) {
   return (node.store >= 0 ? 1 : 0) +
          std::count_if(node.links.begin(), node.links.end(),
                        [](const auto& link) { return link.store >= 0; });
+}
+
+/// As many rows as fit into `tile` elements, all tiles about alike. Where there are several, they
+/// begin with a cache line of the arrays: what crosses one takes twice as long to read or write.
+std::int64_t rows_of_tile(std::int64_t rows, std::int64_t columns, std::int64_t tile) {
+  const std::int64_t fitting = std::max<std::int64_t>(1, tile / columns);
+  if (rows <= fitting) return std::max<std::int64_t>(1, rows);
+  const std::int64_t line = kTileStep / std::gcd(kTileStep, columns);
+  const std::int64_t step = line <= fitting ? line : 1, most = fitting / step * step;
+  const std::int64_t tiles = (rows + most - 1) / most, alike = (rows + tiles - 1) / tiles;
+  return (alike + step - 1) / step * step;
 }
 
 }  // namespace
@@ -51,12 +63,8 @@ void TileProgramFinisher::choose_tile(std::int64_t tile) {
   p_.columns_ = is_flat_ ? b_.rows_ * b_.columns_ : b_.columns_;
   p_.tile_columns_ = std::min(p_.columns_, tile);
   p_.tile_rows_ = 1;
-  if (p_.columns_ > 0 && p_.columns_ <= tile) {
-    // As many rows as fit, and all tiles about alike.
-    const std::int64_t most = std::max<std::int64_t>(1, tile / p_.columns_);
-    const std::int64_t tiles = std::max<std::int64_t>(1, (p_.rows_ + most - 1) / most);
-    p_.tile_rows_ = std::max<std::int64_t>(1, (p_.rows_ + tiles - 1) / tiles);
-  }
+  if (p_.columns_ > 0 && p_.columns_ <= tile)
+    p_.tile_rows_ = rows_of_tile(p_.rows_, p_.columns_, tile);
   if (p_.columns_ == 0) p_.tile_columns_ = 1;
   p_.tiles_per_row_ = (p_.columns_ + p_.tile_columns_ - 1) / p_.tile_columns_;
   p_.tiles_ = (p_.rows_ + p_.tile_rows_ - 1) / p_.tile_rows_ * p_.tiles_per_row_;

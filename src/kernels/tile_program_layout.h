@@ -22,6 +22,8 @@ inline constexpr std::size_t kMaxOperands = 16;  // of one operation
 inline constexpr std::size_t kFirstCacheShare = 24 * 1024;
 inline constexpr std::int64_t kSmallestTile = 256;
 inline constexpr int kMaxTeamOfLargePrograms = 16;
+/// Tiles of several rows are a multiple of so many elements: a cache line of f32.
+inline constexpr std::int64_t kTileStep = 16;
 /// What reducing one more row costs, however short it is.
 inline constexpr double kRowCostNs = 5;
 

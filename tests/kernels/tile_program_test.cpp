@@ -114,6 +114,19 @@ TEST(TileProgram, results_may_lie_on_operands_that_are_read_later) {
   }
 }
 
+TEST(TileProgram, tiles_of_several_rows_begin_with_a_cache_line) {
+  for (const Shape s : {Shape{128, 90}, {1000, 3}, {128, 10}, {50, 63}, {300, 32}}) {
+    TileProgramBuilder builder(s.rows, s.columns);
+    using Value = TileProgramBuilder::Value;
+    const Value x = builder.input(Extent::kFull, 4, 0),
+                row = builder.input(Extent::kPerColumn, 4, 1);
+    builder.store(builder.apply(add, std::vector<Value>{x, row}, Extent::kFull, 4, 0.1f), 0);
+    const TileProgram program = builder.finish({});
+    EXPECT_LT(program.tile_rows(), s.rows);
+    EXPECT_EQ(program.tile_rows() * s.columns % 16, 0) << s.rows << " x " << s.columns;
+  }
+}
+
 TEST(TileProgram, the_reduction_of_a_row_within_a_tile_can_be_used_at_once) {
   const Shape s{300, 7};
   const auto full = counted(s.rows * s.columns);
