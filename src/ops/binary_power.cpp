@@ -1,4 +1,4 @@
-// Rows and functions of pow, atan2, remainder and quotient.
+// Rows and functions of pow and atan2.
 #include "kernels/simd_targets.h"
 #include "ops/binary.h"
 #include "ops/elementwise.h"
@@ -14,19 +14,15 @@
 
 #include "kernels/elementwise-inl.h"
 
-#define NX_KERNELS(X)                          \
-  X(kPow, pow, 2, Pow)                         \
-  X(kAtan2, atan2, 2, Atan2)                   \
-  X(kRemainder, remainder, 2, Division<true>)  \
-  X(kQuotient, quotient, 2, Division<false>)
+#define NX_KERNELS(X)  \
+  X(kPow, pow, 2, Pow) \
+  X(kAtan2, atan2, 2, Atan2)
 
 HWY_BEFORE_NAMESPACE();
 namespace nx::ops::HWY_NAMESPACE {
 namespace {
 using namespace kernels::HWY_NAMESPACE;
 using kernels::Domain;
-using kernels::KernelError;
-using kernels::TileCall;
 using kernels::TileKernel;
 using kernels::Wrapping;
 
@@ -84,36 +80,6 @@ struct Atan2 {
   template <class T> static T one(T a, T b) { return std::atan2(a, b); }
 };
 
-/// Integer division and remainder: by zero they set the status, and give 0 and the dividend.
-template <bool kRemainder>
-struct Division {
-  static constexpr Domain kDomain = kRemainder ? Domain::kReal : Domain::kInteger;
-  static constexpr bool kPredicate = false;
-  template <class T> static T divide(T a, T b) {
-    if constexpr (std::is_signed_v<T>) {
-      if (b == -1)  // INT_MIN / -1 wraps
-        return kRemainder ? T{0} : static_cast<T>(0 - static_cast<Wrapping<T>>(a));
-    }
-    return static_cast<T>(kRemainder ? a % b : a / b);
-  }
-  template <class T> static void run(const TileCall& call) {
-    const T* const a = static_cast<const T*>(call.in[0]);
-    const T* const b = static_cast<const T*>(call.in[1]);
-    T* const out = static_cast<T*>(call.out);
-    if constexpr (std::is_floating_point_v<T>) {
-      for (std::size_t i = 0; i < call.count; ++i) out[i] = std::fmod(a[i], b[i]);
-    } else {
-      bool by_zero = false;
-      for (std::size_t i = 0; i < call.count; ++i) {
-        const bool zero = b[i] == 0;
-        by_zero |= zero;
-        out[i] = zero ? (kRemainder ? a[i] : T{0}) : divide<T>(a[i], b[i]);
-      }
-      if (by_zero && call.status) call.status->set(KernelError::kDivisionByZero);
-    }
-  }
-};
-
 }  // namespace
 
 NX_KERNELS(NX_DEFINE_KERNEL)
@@ -151,23 +117,6 @@ Tensors atan2_gradient(const GradCall& c) {
   const Tensor &a = c.in[0], &b = c.in[1];
   const Tensor scaled = c.g[0] / (a * a + b * b);
   return {scaled * b, c.wanted[1] ? -(scaled * a) : Tensor()};
-}
-
-// a - b trunc(a / b), between its jumps.
-Tensors remainder_gradient(const GradCall& c) {
-  const Tensor &a = c.in[0], &b = c.in[1], &g = c.g[0];
-  return {g, c.wanted[1] ? -(g * round((a - c.out[0]) / b)) : Tensor()};
-}
-
-/// Divides by 1 where the divisor is 0, and puts `by_zero` there: backends differ in what they do.
-std::vector<stablehlo::Value> lower_division(const LowerCall& call, const char* name,
-                                             bool remainder) {
-  if (is_inexact(call.in_types[0].type)) return lower_as(call, name);
-  const Formula f(call);
-  const auto zero = f.number(Number(0)), one = f.number(Number(1));
-  const auto is_zero = f.test("EQ", f.y(), zero);
-  const auto result = f.op(name, {f.x(), f.select(is_zero, one, f.y())});
-  return f.finish(f.select(is_zero, remainder ? f.x() : zero, result));
 }
 
 // As the public function does with numbers; gradients of powers make such exponents.
@@ -233,19 +182,6 @@ constinit const graph::OpRow kAtan2 = binary_row<kAtan2, atan2_kernel>({
     .lower = +[](const LowerCall& c) { return lower_as(c, "atan2"); },
     .cost_ns = 15,
 });
-constinit const graph::OpRow kRemainder = binary_row<kRemainder, remainder_kernel>({
-    .name = "remainder",
-    .gradient = remainder_gradient,
-    .lower = +[](const LowerCall& c) { return lower_division(c, "remainder", true); },
-    .cost_ns = 8,
-});
-constinit const graph::OpRow kQuotient = binary_row<kQuotient, quotient_kernel>({
-    .name = "quotient",
-    .gradient = graph::zero_gradient_rule,
-    .lower = +[](const LowerCall& c) { return lower_division(c, "divide", false); },
-    .cost_ns = 3,
-});
-
 namespace {
 
 const graph::OpRow* const kOps[] = {NX_KERNELS(NX_ROW_ADDRESS)};
@@ -262,19 +198,6 @@ constexpr FunctionRow kFunctions[] = {
                   .accuracy = Accuracy{2, -10, 10},
                   .examples = +[] { return example(0.7853981633974483, 1, 1); },
                   .call = erase<&nx::atan2>}),
-    function_row({.name = "remainder",
-                  .doc = "What truncating division leaves over.",
-                  .accepts = Accepts::kAnyButComplex,
-                  .accuracy = Accuracy{0, 0.5, 10},
-                  .examples = +[] { return example(-1, -7, 3); },
-                  .call = erase<&nx::remainder>}),
-    function_row({.name = "quotient",
-                  .doc = "Integer division that truncates towards zero.",
-                  .accepts = Accepts::kInteger,
-                  .accuracy = Accuracy{0, 1, 10},
-                  .examples = +[] { return example(-2, -7, 3); },
-                  .call = erase<&nx::quotient>,
-                  .differentiable = false}),
 };
 
 }  // namespace
@@ -298,12 +221,6 @@ Tensor pow(const Operand& a, const Operand& b) {
 }
 Tensor atan2(const Operand& a, const Operand& b) {
   return elementwise(ops::kAtan2, TypeRule::kInexact, a, b);
-}
-Tensor remainder(const Operand& a, const Operand& b) {
-  return elementwise(ops::kRemainder, TypeRule::kMerged, a, b);
-}
-Tensor quotient(const Operand& a, const Operand& b) {
-  return elementwise(ops::kQuotient, TypeRule::kInteger, a, b);
 }
 
 }  // namespace nx

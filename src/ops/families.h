@@ -12,6 +12,7 @@ extern const Family kHyperbolicFamily;
 extern const Family kSpecialFamily;
 extern const Family kArithmeticFamily;
 extern const Family kPowerFamily;
+extern const Family kDivisionFamily;
 extern const Family kBitsFamily;
 extern const Family kCompareFamily;
 extern const Family kSelectFamily;

@@ -12,6 +12,7 @@ std::span<const Family* const> families() {
       &kSpecialFamily,
       &kArithmeticFamily,
       &kPowerFamily,
+      &kDivisionFamily,
       &kBitsFamily,
       &kCompareFamily,
       &kSelectFamily,

@@ -15,6 +15,7 @@
 
 #include "kernels/tile_program.h"
 #include "ops/function_row.h"
+#include "ops/targets.h"
 #include "ops/wide_registers.h"
 
 namespace nx {
@@ -24,22 +25,6 @@ using kernels::Extent;
 using kernels::SlotAlias;
 using kernels::TileProgramBuilder;
 using Value = TileProgramBuilder::Value;
-
-/// Targets without vectors, for which there are no chains, and those that kernels are not made for.
-constexpr std::int64_t kWithout = HWY_SCALAR | HWY_EMU128 | HWY_DISABLED_TARGETS;
-
-/// Runs the test for each SIMD target in turn.
-template <class F>
-void on_every_target(F&& test) {
-  for (std::int64_t left = hwy::SupportedTargets() & ~kWithout; left != 0; left &= left - 1) {
-    const std::int64_t target = left & -left;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    test(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-}
 
 struct LinkOp {
   std::string_view name;
