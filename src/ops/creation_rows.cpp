@@ -6,6 +6,7 @@
 #include "core/at.h"
 #include "graph/dispatch.h"
 #include "graph/trace.h"
+#include "kernels/iota.h"
 #include "ops/creation.h"
 #include "ops/elementwise.h"
 #include "ops/movement.h"
@@ -42,40 +43,13 @@ std::vector<stablehlo::Value> lower_iota(const LowerCall& call) {
 
 void fill_iota(const TensorType& out, const Attrs& attrs, std::int64_t first, std::size_t count,
                void* to) {
-  if (count == 0) return;
   const std::int64_t axis = attrs.as<IotaAttrs>().axis;
   std::int64_t inner = 1, size = out.count();
   if (axis >= 0) {
     size = out.dims[at(axis)];
-    for (std::size_t i = at(axis) + 1; i < out.dims.size(); ++i)
-      inner *= out.dims[i];
+    for (std::size_t i = at(axis) + 1; i < out.dims.size(); ++i) inner *= out.dims[i];
   }
-  const int bits = bits_of(out.type);
-  visit_element(out.type, [&](auto element) {
-    using T = decltype(element);
-    T* const values = static_cast<T*>(to);
-    std::int64_t index = first / inner % size, within = first % inner;
-    for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (std::is_integral_v<T>) {
-        if (bits >= 8) {
-          values[i] = static_cast<T>(index);
-        } else if (is_unsigned(out.type)) {
-          values[i] = static_cast<T>(index & ((1 << bits) - 1));
-        } else {
-          const std::int64_t wrapped = index & ((1 << bits) - 1);
-          values[i] = static_cast<T>(wrapped >> (bits - 1) ? wrapped - (1 << bits) : wrapped);
-        }
-      } else if constexpr (std::is_same_v<T, double> || sizeof(T) == 16) {
-        values[i] = T(static_cast<double>(index));
-      } else {
-        values[i] = T(static_cast<float>(index));
-      }
-      if (++within == inner) {
-        within = 0;
-        if (++index == size) index = 0;
-      }
-    }
-  });
+  kernels::fill_iota(out.type, size, inner, first, count, to);
 }
 
 /// The number as the element type can hold it, so that equal constants have equal attributes.
