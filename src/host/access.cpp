@@ -96,35 +96,58 @@ std::int64_t natural_columns(const StridedView& view) {
   return fits ? c.dims[1] : 0;
 }
 
+namespace {
+
+// Groups of fewer elements are not worth a tile each.
+constexpr std::int64_t kSmallestGroup = 256;
+
+bool is_among(const Dims& axes, std::size_t axis) {
+  return std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
+}
+
+}  // namespace
+
 ReduceShape reduce_shape(const Dims& dims, const Dims& axes) {
   ReduceShape shape;
-  bool rows = true, columns = true, kept_before = false, reduced_before = false;
+  std::size_t last_reduced = 0;
   for (std::size_t a = 0; a < dims.size(); ++a) {
-    const bool reduced =
-        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(a)) != axes.end();
+    const bool reduced = is_among(axes, a);
     (reduced ? shape.reduced : shape.kept) *= dims[a];
-    if (dims[a] == 1) continue;
-    if (reduced && kept_before) columns = false;
-    if (!reduced && reduced_before) rows = false;
-    (reduced ? reduced_before : kept_before) = true;
+    if (reduced && dims[a] != 1) last_reduced = a;
   }
-  shape.form = shape.reduced == 0   ? ReduceForm::kEmpty
-               : shape.reduced == 1 ? ReduceForm::kNone
-               : rows               ? ReduceForm::kRows
-               : columns            ? ReduceForm::kColumns
-                                    : ReduceForm::kMixed;
+  if (shape.reduced <= 1) {
+    shape.form = shape.reduced == 0 ? ReduceForm::kEmpty : ReduceForm::kNone;
+    return shape;
+  }
+  shape.first_column = last_reduced + 1;
+  for (std::size_t a = shape.first_column; a < dims.size(); ++a)
+    if (!is_among(axes, a)) shape.columns *= dims[a];
+  const bool is_columns = shape.columns > 1 && (shape.columns == shape.kept ||
+                                                shape.columns * shape.reduced >= kSmallestGroup);
+  shape.form = is_columns ? ReduceForm::kColumns : ReduceForm::kRows;
+  if (!is_columns) {
+    shape.columns = 1;
+    shape.first_column = dims.size();
+  }
+  // Whether what is kept comes before all that is reduced, but for the columns.
+  bool reduced_before = false;
+  for (std::size_t a = 0; a < shape.first_column; ++a) {
+    if (dims[a] == 1) continue;
+    if (is_among(axes, a)) reduced_before = true;
+    else if (reduced_before) shape.in_order = false;
+  }
   return shape;
 }
 
-StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& axes) {
+StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& axes,
+                         const ReduceShape& shape) {
   const Dims strides = operand.in_order ? kernels::row_major_strides(dims) : operand.view.strides;
   StridedView view;
   view.offset = operand.in_order ? 0 : operand.view.offset;
-  for (const bool take_reduced : {false, true})
+  const auto place = [&](std::size_t a) { return a >= shape.first_column ? 2 : is_among(axes, a); };
+  for (const int wanted : {0, 1, 2})
     for (std::size_t a = 0; a < dims.size(); ++a) {
-      const bool reduced =
-          std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(a)) != axes.end();
-      if (reduced != take_reduced) continue;
+      if (place(a) != wanted) continue;
       view.dims.push_back(dims[a]);
       view.strides.push_back(strides[a]);
     }

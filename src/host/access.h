@@ -36,16 +36,21 @@ enum class ReduceForm : std::uint8_t {
   kNone,     // nothing is combined: every reduced axis has size 1
   kEmpty,    // a reduced axis has size 0: the identity
   kRows,     // the last axes are reduced
-  kColumns,  // the first axes are reduced
-  kMixed,    // others: the operand is read with the reduced axes last
+  kColumns,  // the last axes are kept
 };
 struct ReduceShape {
   ReduceForm form = ReduceForm::kNone;
   std::int64_t kept = 1, reduced = 1;
+  std::int64_t columns = 1;      // positions of the kept axes at the end
+  std::size_t first_column = 0;  // the first of these axes
+  bool in_order = true;          // else the operand is read with its axes in another order
+  /// Of columns: runs of rows that are reduced each by itself.
+  std::int64_t groups() const { return kept / columns; }
 };
 ReduceShape reduce_shape(const Dims& dims, const Dims& axes);
-/// The positions of `dims` with the kept axes first and the reduced axes last.
-kernels::StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& axes);
+/// The positions of `dims` with the reduced axes last, but for the axes of the columns.
+kernels::StridedView reduced_last(const Access& operand, const Dims& dims, const Dims& axes,
+                                  const ReduceShape& shape);
 
 /// The tile program's form of a reduction in one type. Throws UnsupportedError.
 kernels::ReductionKernels make_reduction(const graph::OpRow& row, const graph::ReduceRule& rule,

@@ -39,7 +39,8 @@ class Fuser {
     FusedStep step;
     std::int64_t position = 0;
     int weight = 0;
-    bool reduces_columns = false, reduces_long_rows = false;
+    std::int64_t groups = 0;  // of rows whose columns are reduced; 0: no columns are
+    bool reduces_long_rows = false;
     std::vector<int> readers;  // steps that read a value of this one, before merging
     int merged_into = -1;
   };
@@ -197,8 +198,9 @@ bool Fuser::try_merge(int from, int into) {
   if (!a.step.is_loop || !b.step.is_loop || a.step.count != b.step.count) return false;
   if (a.step.columns && b.step.columns && a.step.columns != b.step.columns) return false;
   if (a.weight + b.weight > kMaxWeight) return false;
-  if ((a.reduces_columns || b.reduces_columns) && (a.reduces_long_rows || b.reduces_long_rows))
-    return false;
+  const std::int64_t groups = std::max(a.groups, b.groups);
+  if (a.groups && b.groups && a.groups != b.groups) return false;
+  if (groups && (a.reduces_long_rows || b.reduces_long_rows)) return false;
   if (a.position > b.position) return false;
   for (const int reader : a.readers) {
     const int r = find(reader);
@@ -216,7 +218,7 @@ bool Fuser::try_merge(int from, int into) {
       }
   b.step.nodes.insert(b.step.nodes.end(), a.step.nodes.begin(), a.step.nodes.end());
   b.weight += a.weight;
-  b.reduces_columns |= a.reduces_columns;
+  b.groups = groups;
   b.reduces_long_rows |= a.reduces_long_rows;
   b.readers.insert(b.readers.end(), a.readers.begin(), a.readers.end());
   a.merged_into = into;
@@ -324,28 +326,29 @@ void Fuser::visit_reduce(NodeIndex n) {
     return;
   }
   if (is_generated(fused.operands[0].source.node) &&
-      (!fused.operands[0].in_order || shape.form == ReduceForm::kMixed)) {
+      (!fused.operands[0].in_order || !shape.in_order)) {
     place_copy(fused.operands[0].source.node);
   }
   fused.reduces = true;
   const std::int64_t count = shape.kept * shape.reduced;
-  const std::int64_t columns = shape.form == ReduceForm::kColumns ? shape.kept : shape.reduced;
-  const bool whole = shape.form != ReduceForm::kColumns && columns <= kernels::kTileElements;
+  const std::int64_t groups = shape.form == ReduceForm::kColumns ? shape.groups() : 0;
+  const std::int64_t columns = groups ? shape.columns : shape.reduced;
+  const bool whole = groups == 0 && columns <= kernels::kTileElements;
   const Role role = whole ? Role::kPerRow : Role::kFinal;
   const auto mark = [&](int step) {
-    loops_[step].reduces_columns |= shape.form == ReduceForm::kColumns;
-    loops_[step].reduces_long_rows |= role == Role::kFinal && shape.form != ReduceForm::kColumns;
+    if (groups) loops_[step].groups = groups;
+    else if (!whole) loops_[step].reduces_long_rows = true;
   };
-  if (shape.form == ReduceForm::kMixed) {
+  if (!shape.in_order) {
     fused.operands[0] = {fused.operands[0].source, false,
-                         reduced_last(fused.operands[0], type.dims, axes)};
+                         reduced_last(fused.operands[0], type.dims, axes, shape)};
   } else {
     std::vector<int> found = candidates(n, count);
     for (const int step : found) {
       const Loop& loop = loops_[step];
       if (loop.merged_into >= 0 || loop.step.count != count) continue;
-      if (shape.form == ReduceForm::kColumns ? loop.reduces_long_rows
-                                             : (role == Role::kFinal && loop.reduces_columns))
+      if (groups ? loop.reduces_long_rows || (loop.groups && loop.groups != groups)
+                 : !whole && loop.groups)
         continue;
       if (!try_join(n, step, role, columns)) continue;
       mark(step);

@@ -180,10 +180,11 @@ Value LoopMaker::reduce(NodeIndex n) {
   }
   const kernels::ReductionKernels reduction = make_reduction(*node.row, rule, node.type().type);
   const Value value = operand(fused.operands[0], Role::kFull);
-  const auto form =
-      reduce_shape(graph_.type(node.inputs[0]).dims, node.attrs.as<graph::ReduceAttrs>().axes).form;
-  return form == ReduceForm::kColumns ? loop_.builder.reduce_columns(reduction, value)
-                                      : loop_.builder.reduce_rows(reduction, value);
+  const ReduceShape shape =
+      reduce_shape(graph_.type(node.inputs[0]).dims, node.attrs.as<graph::ReduceAttrs>().axes);
+  return shape.form == ReduceForm::kColumns
+             ? loop_.builder.reduce_columns(reduction, value, shape.groups())
+             : loop_.builder.reduce_rows(reduction, value);
 }
 
 Value LoopMaker::make(NodeIndex n) {

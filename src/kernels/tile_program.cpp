@@ -63,35 +63,46 @@ std::int64_t TileProgram::tiles_of_unit(std::int64_t unit) const noexcept {
   switch (unit_kind_) {
     case Units::kRowChunks:
       return std::min(kRowChunkTiles, tiles_per_row_ - (unit % row_chunks_) * kRowChunkTiles);
-    case Units::kColumnBlocks: return rows_;
+    case Units::kRowGroups: {
+      const std::int64_t tiles = (group_rows_ + tile_rows_ - 1) / tile_rows_;
+      return std::min(tiles_per_unit_, tiles - unit % units_per_group_ * tiles_per_unit_);
+    }
+    case Units::kColumnBlocks: return group_rows_;
     case Units::kTiles: break;
   }
-  return std::min(tiles_per_unit_, tiles_ - unit * tiles_per_unit_);
+  return 1;
 }
 
 TileProgram::Tile TileProgram::tile_at(std::int64_t unit, std::int64_t index) const noexcept {
   Tile tile;
   tile.unit = unit;
-  std::int64_t block = 0;  // of columns
+  std::int64_t block = 0;          // of columns
+  std::int64_t rows_end = rows_;   // of those that the tile may have
   switch (unit_kind_) {
     case Units::kRowChunks:
       tile.row = unit / row_chunks_;
       block = (unit % row_chunks_) * kRowChunkTiles + index;
       break;
+    case Units::kRowGroups: {
+      const std::int64_t first = unit / units_per_group_ * group_rows_;
+      index += unit % units_per_group_ * tiles_per_unit_;
+      tile.row = first + index * tile_rows_;
+      rows_end = first + group_rows_;
+      break;
+    }
     case Units::kColumnBlocks:
-      tile.row = index;
-      block = unit;
+      tile.row = unit / tiles_per_row_ * group_rows_ + index;
+      block = unit % tiles_per_row_;
       break;
     case Units::kTiles:
-      index += unit * tiles_per_unit_;
       if (tiles_per_row_ == 1) {
-        tile.row = index * tile_rows_;
+        tile.row = unit * tile_rows_;
       } else {
-        tile.row = index / tiles_per_row_;
-        block = index % tiles_per_row_;
+        tile.row = unit / tiles_per_row_;
+        block = unit % tiles_per_row_;
       }
   }
-  tile.rows = std::min(tile_rows_, rows_ - tile.row);
+  tile.rows = std::min(tile_rows_, rows_end - tile.row);
   tile.column = block * tile_columns_;
   tile.columns = std::min(tile_columns_, columns_ - tile.column);
   tile.flat = tile.row * columns_ + tile.column;
@@ -105,7 +116,7 @@ void TileProgram::run_units_in(const Call& call, std::int64_t begin, std::int64_
   for (const Fixed& f : fixed_) at[f.place] = arena + f.offset;
   run_prologue(call, at);
   for (std::int64_t unit = begin; unit < end; ++unit) {
-    if (has_partials_) begin_unit(call, unit);
+    if (has_partials_) begin_unit(call, unit, at);
     const std::int64_t tiles = tiles_of_unit(unit);
     for (std::int64_t i = 0; i < tiles; ++i) {
       const Tile tile = tile_at(unit, i);
@@ -117,7 +128,7 @@ void TileProgram::run_units_in(const Call& call, std::int64_t begin, std::int64_
       if (is_flat_) prefetch_after(tile, at);
       run_tile(call, tile, at);
     }
-    if (has_partials_) end_unit(call, unit);
+    if (has_partials_) end_unit(call, unit, at);
   }
 }
 
@@ -197,7 +208,7 @@ void TileProgram::run_tile(const Call& call, const Tile& tile, std::byte** at) c
         break;
       }
       case OpKind::kReduceLongRow: reduce_long_row(call, op, tile, at[in[0]]); break;
-      case OpKind::kReduceColumn: reduce_column(call, op, tile, at[in[0]]); break;
+      case OpKind::kReduceColumn: reduce_column(call, op, tile, at[in[0]], at); break;
       case OpKind::kCopy:
         std::memcpy(at[op.out], at[in[0]], static_cast<std::size_t>(count) * op.element);
         break;
@@ -219,69 +230,92 @@ void TileProgram::reduce_long_row(const Call& call, const Op& op, const Tile& ti
   state.reduction.row(from, 1, static_cast<std::size_t>(tile.columns), acc);
 }
 
+std::byte* TileProgram::block_result(const Call& call, const ReductionState& state,
+                                     std::int64_t unit) const noexcept {
+  const std::int64_t first =
+      unit / tiles_per_row_ * columns_ + unit % tiles_per_row_ * tile_columns_;
+  return static_cast<std::byte*>(call.out[state.slot]) +
+         first * std::int64_t(state.reduction.element);
+}
+
 void TileProgram::reduce_column(const Call& call, const Op& op, const Tile& tile,
-                                const std::byte* from) const noexcept {
+                                const std::byte* from, std::byte* const* at) const noexcept {
   const ReductionState& state = reductions_[op.extra];
-  std::byte* const acc =
-      unit_kind_ == Units::kColumnBlocks
-          ? static_cast<std::byte*>(call.out[state.slot]) + tile.column * std::int64_t(op.element)
-          : call.scratch + state.scratch + static_cast<std::size_t>(tile.unit) * state.stride;
+  std::byte* const acc = unit_kind_ == Units::kColumnBlocks ? block_result(call, state, tile.unit)
+                                                            : at[state.place];
   combine_into(state.reduction, acc, from, tile.count);
 }
 
-void TileProgram::begin_unit(const Call& call, std::int64_t unit) const noexcept {
+void TileProgram::begin_unit(const Call& call, std::int64_t unit,
+                             std::byte* const* at) const noexcept {
   for (const ReductionState& state : reductions_) {
     if (!state.columns) continue;
     const ReductionKernels& reduction = state.reduction;
     if (unit_kind_ == Units::kColumnBlocks) {
-      const std::int64_t column = unit * tile_columns_;
-      fill_run(
-          reduction.element, reduction.identity.data(), std::min(tile_columns_, columns_ - column),
-          static_cast<std::byte*>(call.out[state.slot]) + column * std::int64_t(reduction.element));
+      const std::int64_t column = unit % tiles_per_row_ * tile_columns_;
+      fill_run(reduction.element, reduction.identity.data(),
+               std::min(tile_columns_, columns_ - column), block_result(call, state, unit));
     } else {
-      fill_run(reduction.element, reduction.identity.data(), std::min(tile_rows_, rows_) * columns_,
-               call.scratch + state.scratch + static_cast<std::size_t>(unit) * state.stride);
+      fill_run(reduction.element, reduction.identity.data(), tile_rows_ * columns_,
+               at[state.place]);
     }
   }
 }
 
-void TileProgram::end_unit(const Call& call, std::int64_t unit) const noexcept {
-  if (unit_kind_ == Units::kColumnBlocks) return;
+void TileProgram::end_unit(const Call& call, std::int64_t unit,
+                           std::byte* const* at) const noexcept {
+  if (unit_kind_ != Units::kRowGroups) return;
   for (const ReductionState& state : reductions_) {
     if (!state.columns) continue;
-    // The rows of the accumulating tile are folded in halves.
-    std::byte* const acc =
-        call.scratch + state.scratch + static_cast<std::size_t>(unit) * state.stride;
+    // The rows that the columns were collected in are folded in halves.
+    std::byte* const acc = at[state.place];
     const std::int64_t row = columns_ * std::int64_t(state.reduction.element);
-    for (std::int64_t rows = std::min(tile_rows_, rows_); rows > 1;) {
+    for (std::int64_t rows = tile_rows_; rows > 1;) {
       const std::int64_t half = (rows + 1) / 2;
       combine_into(state.reduction, acc, acc + half * row, (rows - half) * columns_);
       rows = half;
     }
+    std::byte* const to =
+        units_per_group_ == 1
+            ? static_cast<std::byte*>(call.out[state.slot]) + unit * row
+            : call.scratch + state.scratch + static_cast<std::size_t>(unit) * state.stride;
+    std::memcpy(to, acc, static_cast<std::size_t>(row));
   }
 }
 
 void TileProgram::end_program(const Call& call) const noexcept {
   for (const ReductionState& state : reductions_) {
-    const ReductionKernels& reduction = state.reduction;
-    std::byte* const partial = call.scratch + state.scratch;
-    if (state.columns && unit_kind_ != Units::kColumnBlocks) {
-      for (std::int64_t unit = 1; unit < units_; ++unit)
-        combine_into(reduction, partial, partial + static_cast<std::size_t>(unit) * state.stride,
-                     columns_);
-      std::memcpy(call.out[state.slot], partial,
-                  static_cast<std::size_t>(columns_) * reduction.element);
-    } else if (state.long_rows && row_chunks_ > 1) {
-      const std::size_t element = reduction.element;
-      for (std::int64_t row = 0; row < rows_; ++row) {
-        const std::byte* from = partial + static_cast<std::size_t>(row * row_chunks_) * element;
-        std::byte* const to =
-            static_cast<std::byte*>(call.out[state.slot]) + row * std::int64_t(element);
-        std::memcpy(to, from, element);
-        for (std::int64_t chunk = 1; chunk < row_chunks_; ++chunk)
-          combine_into(reduction, to, from + static_cast<std::size_t>(chunk) * element, 1);
-      }
+    if (state.columns && unit_kind_ == Units::kRowGroups && units_per_group_ > 1)
+      end_columns(call, state);
+    else if (state.long_rows && row_chunks_ > 1)
+      end_rows(call, state);
+  }
+}
+
+void TileProgram::end_columns(const Call& call, const ReductionState& state) const noexcept {
+  const std::size_t row = static_cast<std::size_t>(columns_) * state.reduction.element;
+  std::byte* to = static_cast<std::byte*>(call.out[state.slot]);
+  const std::byte* from = call.scratch + state.scratch;
+  for (std::int64_t unit = 0; unit < units_; ++unit, from += state.stride) {
+    if (unit % units_per_group_ != 0) {
+      combine_into(state.reduction, to, from, columns_);
+      continue;
     }
+    if (unit != 0) to += row;
+    std::memcpy(to, from, row);
+  }
+}
+
+void TileProgram::end_rows(const Call& call, const ReductionState& state) const noexcept {
+  const std::size_t element = state.reduction.element;
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const std::byte* from =
+        call.scratch + state.scratch + static_cast<std::size_t>(row * row_chunks_) * element;
+    std::byte* const to =
+        static_cast<std::byte*>(call.out[state.slot]) + row * std::int64_t(element);
+    std::memcpy(to, from, element);
+    for (std::int64_t chunk = 1; chunk < row_chunks_; ++chunk)
+      combine_into(state.reduction, to, from + static_cast<std::size_t>(chunk) * element, 1);
   }
 }
 

@@ -124,6 +124,7 @@ class TileProgram {
     std::uint32_t slot = 0;
     bool columns = false;     // of columns
     bool long_rows = false;   // of rows wider than a tile
+    std::uint32_t place = 0;  // of the rows that columns are collected in, when tiles have several
     std::size_t scratch = 0;  // offset of the partial results
     std::size_t stride = 0;   // bytes of one partial result
   };
@@ -145,25 +146,32 @@ class TileProgram {
   void run_tile(const Call& call, const Tile& tile, std::byte** at) const noexcept;
   void prefetch_after(const Tile& tile, std::byte* const* at) const noexcept;
   void run_prologue(const Call& call, std::byte** at) const noexcept;
-  void begin_unit(const Call& call, std::int64_t unit) const noexcept;
-  void end_unit(const Call& call, std::int64_t unit) const noexcept;
+  void begin_unit(const Call& call, std::int64_t unit, std::byte* const* at) const noexcept;
+  void end_unit(const Call& call, std::int64_t unit, std::byte* const* at) const noexcept;
   void end_program(const Call& call) const noexcept;
+  void end_columns(const Call& call, const ReductionState& state) const noexcept;
+  void end_rows(const Call& call, const ReductionState& state) const noexcept;
+  /// Where the columns of a unit that is a block of them go.
+  std::byte* block_result(const Call& call, const ReductionState& state,
+                          std::int64_t unit) const noexcept;
   void reduce_long_row(const Call& call, const Op& op, const Tile& tile,
                        const std::byte* from) const noexcept;
-  void reduce_column(const Call& call, const Op& op, const Tile& tile,
-                     const std::byte* from) const noexcept;
+  void reduce_column(const Call& call, const Op& op, const Tile& tile, const std::byte* from,
+                     std::byte* const* at) const noexcept;
 
   std::int64_t rows_ = 1, columns_ = 1;
   std::int64_t tile_rows_ = 1, tile_columns_ = 1;
   // A unit is a run of tiles that is never split between threads. How tiles form units:
   enum class Units : std::uint8_t {
-    kTiles,         // a fixed number of tiles, going along the rows
+    kTiles,         // a tile
     kRowChunks,     // a part of one row that is wider than a tile
-    kColumnBlocks,  // all rows of one block of columns
+    kRowGroups,     // a fixed number of tiles of whole rows, of one group
+    kColumnBlocks,  // one block of columns, all rows of one group
   };
   Units unit_kind_ = Units::kTiles;
+  std::int64_t group_rows_ = 1;  // that are reduced into one, each column by itself
   std::int64_t tiles_ = 1, tiles_per_row_ = 1;
-  std::int64_t tiles_per_unit_ = 1, units_ = 1;
+  std::int64_t tiles_per_unit_ = 1, units_per_group_ = 1, units_ = 1;
   std::int64_t row_chunks_ = 1;  // partial results of a row wider than a tile
   std::size_t arena_bytes_ = 0;
   std::size_t arena_scratch_ = 0;  // where registers lie in scratch when too large for the stack
@@ -204,8 +212,9 @@ class TileProgramBuilder {
               float cost_ns, const ChainForm& form = {});
   /// Each row of a full value into one; a value per row. Rows wider than a tile: see is_final.
   Value reduce_rows(const ReductionKernels& reduction, Value full);
-  /// Each column into one. Always final.
-  Value reduce_columns(const ReductionKernels& reduction, Value full);
+  /// Each column into one. Always final. With `groups`, so many runs of as many rows are reduced
+  /// each by itself, into one row; all reductions of columns of a program have the same.
+  Value reduce_columns(const ReductionKernels& reduction, Value full, std::int64_t groups = 1);
   /// The value again, over `extent`: to store one value twice, or as another extent.
   Value copy(Value value, Extent extent);
   /// The value goes to the array in output `slot`: once for each value, a scalar over all
@@ -262,7 +271,7 @@ class TileProgramBuilder {
   /// Whether the operation reads its operand `operand` as that one element.
   bool reads_one(const Node& node, std::size_t operand) const;
 
-  std::int64_t rows_, columns_;
+  std::int64_t rows_, columns_, groups_ = 1;
   std::vector<Node> nodes_;
   std::vector<StridedView> views_;
   std::vector<std::shared_ptr<const Generator>> generators_;

@@ -81,7 +81,9 @@ Value TileProgramBuilder::reduce_rows(const ReductionKernels& reduction, Value f
   return add(std::move(node));
 }
 
-Value TileProgramBuilder::reduce_columns(const ReductionKernels& reduction, Value full) {
+Value TileProgramBuilder::reduce_columns(const ReductionKernels& reduction, Value full,
+                                         std::int64_t groups) {
+  groups_ = groups;
   Node node{Kind::kReduceColumn, Extent::kPerColumn, reduction.element};
   node.in = {widened(full, Extent::kFull)};
   node.extra = static_cast<std::uint32_t>(reductions_.size());

@@ -61,10 +61,11 @@ void TileProgramFinisher::choose_tile(std::int64_t tile) {
   p_.is_flat_ = is_flat_;
   p_.rows_ = is_flat_ ? 1 : b_.rows_;
   p_.columns_ = is_flat_ ? b_.rows_ * b_.columns_ : b_.columns_;
+  p_.group_rows_ = p_.rows_ / b_.groups_;
   p_.tile_columns_ = std::min(p_.columns_, tile);
   p_.tile_rows_ = 1;
   if (p_.columns_ > 0 && p_.columns_ <= tile)
-    p_.tile_rows_ = rows_of_tile(p_.rows_, p_.columns_, tile);
+    p_.tile_rows_ = rows_of_tile(p_.group_rows_, p_.columns_, tile);
   if (p_.columns_ == 0) p_.tile_columns_ = 1;
   p_.tiles_per_row_ = (p_.columns_ + p_.tile_columns_ - 1) / p_.tile_columns_;
   p_.tiles_ = (p_.rows_ + p_.tile_rows_ - 1) / p_.tile_rows_ * p_.tiles_per_row_;
@@ -86,15 +87,19 @@ void TileProgramFinisher::choose_units() {
     p_.units_ = p_.rows_ * p_.row_chunks_;
   } else if (columns && p_.tiles_per_row_ > 1) {
     p_.unit_kind_ = TileProgram::Units::kColumnBlocks;
-    p_.units_ = p_.tiles_per_row_;
+    p_.units_ = b_.groups_ * p_.tiles_per_row_;
+  } else if (columns) {
+    // Each unit has a partial result: a few of them, and more than one for more than one thread.
+    p_.unit_kind_ = TileProgram::Units::kRowGroups;
+    const std::int64_t tiles = (p_.group_rows_ + p_.tile_rows_ - 1) / p_.tile_rows_;
+    const std::int64_t units =
+        std::clamp<std::int64_t>(p_.group_rows_ * p_.columns_ / kColumnChunkElements,
+                                 b_.groups_ == 1 ? 2 : 1, kMaxColumnChunks);
+    p_.tiles_per_unit_ = std::max<std::int64_t>(1, (tiles + units - 1) / units);
+    p_.units_per_group_ = (tiles + p_.tiles_per_unit_ - 1) / p_.tiles_per_unit_;
+    p_.units_ = b_.groups_ * p_.units_per_group_;
   } else {
-    if (columns && p_.tiles_ > 0) {
-      // Each unit has a partial result: a few of them, and more than one for more than one thread.
-      const std::int64_t units = std::clamp<std::int64_t>(
-          p_.rows_ * p_.columns_ / kColumnChunkElements, 2, kMaxColumnChunks);
-      p_.tiles_per_unit_ = (p_.tiles_ + units - 1) / units;
-    }
-    p_.units_ = (p_.tiles_ + p_.tiles_per_unit_ - 1) / p_.tiles_per_unit_;
+    p_.units_ = p_.tiles_;
   }
 }
 
@@ -154,6 +159,14 @@ void TileProgramFinisher::place_inputs() {
                            node.kind == Kind::kConstant ? node.extra : node.slot, node.element,
                            node.offset});
   }
+}
+
+void TileProgramFinisher::place_collected_columns() {
+  if (p_.unit_kind_ != TileProgram::Units::kRowGroups) return;
+  std::size_t index;
+  for (const Builder::Node& node : b_.nodes_)
+    if (node.kind == Kind::kReduceColumn)
+      p_.reductions_[node.extra].place = new_register(Extent::kFull, node.element, index);
 }
 
 bool TileProgramFinisher::is_overwriting(std::int64_t slot, Value v, std::size_t link) const {
@@ -292,9 +305,8 @@ void TileProgramFinisher::add_scratch() {
   };
   for (TileProgram::ReductionState& state : p_.reductions_) {
     const std::size_t element = state.reduction.element;
-    if (state.columns && p_.unit_kind_ == TileProgram::Units::kTiles) {
-      const auto rows = static_cast<std::size_t>(std::min(p_.tile_rows_, p_.rows_));
-      state.stride = (rows * static_cast<std::size_t>(p_.columns_) * element + 63) / 64 * 64;
+    if (state.columns && p_.units_per_group_ > 1) {
+      state.stride = (static_cast<std::size_t>(p_.columns_) * element + 63) / 64 * 64;
       state.scratch = take(state.stride * static_cast<std::size_t>(p_.units_));
     } else if (state.long_rows && p_.row_chunks_ > 1) {
       state.scratch = take(static_cast<std::size_t>(p_.units_) * element);
@@ -328,6 +340,7 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
     p_.reductions_.push_back(state);
   }
   choose_tile(tile);
+  place_collected_columns();
   place_inputs();
   add_operations();
   // Only reductions that outlive their tile need work beside the tiles.

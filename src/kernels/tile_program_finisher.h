@@ -39,6 +39,8 @@ class TileProgramFinisher {
   void find_uses();
   void choose_tile(std::int64_t tile);
   void choose_units();
+  /// They outlive a tile: in registers that nothing else is ever put into.
+  void place_collected_columns();
   void place_inputs();
   void add_operations();
   void add_operation(Value v);

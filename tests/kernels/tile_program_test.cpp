@@ -95,6 +95,39 @@ TEST(TileProgram, reductions_have_the_same_bits_on_any_number_of_threads) {
     }
 }
 
+TEST(TileProgram, columns_of_groups_have_the_same_bits_on_any_number_of_threads) {
+  for (const Shape s : {Shape{1, 1}, {2, 3}, {9, 64}, {128, 128}, {600, 300}, {1500, 1}, {3, 2500}})
+    for (const std::int64_t groups : {1, 2, 7, 33}) {
+      std::vector<float> full = counted(groups * s.rows * s.columns);
+      for (float& value : full) value = 1.0f / value;
+      TileProgramBuilder b(groups * s.rows, s.columns);
+      const auto x = b.input(Extent::kFull, 4, 0);
+      b.store(b.reduce_columns(sum(), x, groups), 0);
+      // Registers that are used again within a tile are not those of the columns.
+      const std::vector<TileProgramBuilder::Value> twice{x, x};
+      const auto y = b.apply(add, twice, Extent::kFull, 4, 0.1f);
+      b.store(b.reduce_columns(sum(), y, groups), 1);
+      b.store(b.apply(subtract, std::vector{y, x}, Extent::kFull, 4, 0.1f), 2);
+      const TileProgram program = b.finish({});
+      const auto count = static_cast<std::size_t>(groups * s.columns);
+      std::vector<float> one(count), doubled(count), many(count), same(full.size());
+      run(program, {full.data()}, {one.data(), doubled.data(), same.data()}, 1);
+      EXPECT_EQ(full, same);
+      for (const int threads : {2, 3}) {
+        run(program, {full.data()}, {many.data(), doubled.data(), same.data()}, threads);
+        EXPECT_EQ(std::memcmp(one.data(), many.data(), count * 4), 0);
+      }
+      std::vector<double> exact(count);
+      for (std::int64_t i = 0; i < groups * s.rows * s.columns; ++i)
+        exact[static_cast<std::size_t>(i / (s.rows * s.columns) * s.columns + i % s.columns)] +=
+            full[i];
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_NEAR(one[i], exact[i], 1e-4 * exact[i]);
+        ASSERT_NEAR(doubled[i], 2 * exact[i], 2e-4 * exact[i]);
+      }
+    }
+}
+
 TEST(TileProgram, results_may_lie_on_operands_that_are_read_later) {
   for (const std::int64_t n : {5, 1000, 5000}) {
     auto a = counted(n), b = counted(n);
