@@ -13,9 +13,9 @@ namespace nx::kernels {
 /// Below this much work, waking the team costs more than it gains.
 inline constexpr double kParallelAboveUs = 20;
 /// The same for a team that is awake, and next to no cost of a hand-over.
-inline constexpr double kParallelAboveUsAwake = 4;
+inline constexpr double kParallelAboveUsAwake = 2.4;
 /// How many times its hand-over work must cost: what is handed over and what comes back travels too.
-inline constexpr double kHandoversOfWork = 24;
+inline constexpr double kHandoversOfWork = 20;
 
 /// Threads for `cost_us` of work on one thread, at most `available`.
 inline int threads_for(double cost_us, int available) noexcept {
