@@ -44,13 +44,32 @@ auto between(D d, V x, double low, double high) {
   return hn::And(hn::Ge(x, constant(d, low)), hn::Le(x, constant(d, high)));
 }
 
+/// c[first] + c[first + step] x + ..., where each product and each sum is rounded by itself: the
+/// same bits on targets with and without fused operations.
+template <class D, class V, std::size_t N>
+HWY_INLINE V unfused_horner(D d, V x, const double (&c)[N], std::size_t first = 0,
+                            std::size_t step = 1) {
+  std::size_t i = first + (N - 1 - first) / step * step;
+  V sum = constant(d, c[i]);
+  for (; i > first; i -= step) sum = hn::Add(hn::Mul(sum, x), constant(d, c[i - step]));
+  return sum;
+}
+/// c[0] + x (c[1] + c[2] x + ...) with even and odd powers side by side: that waits half as long.
+template <class D, class V, std::size_t N>
+HWY_INLINE V unfused_polynomial(D d, V x, const double (&c)[N]) {
+  const V square = hn::Mul(x, x);
+  const V even = hn::Mul(unfused_horner(d, square, c, 2, 2), x);
+  return hn::Add(hn::Mul(hn::Add(even, unfused_horner(d, square, c, 1, 2)), x), constant(d, c[0]));
+}
+
 /// The vector in two halves of f64, function by function, rounded back to f32.
 template <class F, class D, class... V>
-hn::Vec<D> in_double(D d, V... x) {
+HWY_INLINE hn::Vec<D> in_double(D d, V... x) {
   static_assert(sizeof(ValueOf<D>) == 4);
 #if HWY_TARGET == HWY_SCALAR
   const hn::Rebind<double, D> dd;
-  return hn::DemoteTo(d, F::wide(dd, hn::PromoteTo(dd, x)...));
+  // Not by DemoteTo, which has the largest f32 for what is larger.
+  return hn::Set(d, static_cast<float>(hn::GetLane(F::wide(dd, hn::PromoteTo(dd, x)...))));
 #else
   const hn::Half<D> dh;
   const hn::Rebind<double, hn::Half<D>> dd;

@@ -10,9 +10,8 @@
 #define HWY_TARGET_INCLUDE "ops/binary_power.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include <hwy/contrib/math/math-inl.h>
-
 #include "kernels/elementwise-inl.h"
+#include "ops/pow-inl.h"
 
 #define NX_KERNELS(X)  \
   X(kPow, pow, 2, Pow) \
@@ -30,8 +29,10 @@ struct Pow {
   static constexpr Domain kDomain = Domain::kReal;
   static constexpr bool kPredicate = false;
 
-  template <class T> static T one(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
+  template <class T>
+  requires(!std::is_same_v<T, float>)
+  static T one(T a, T b) {
+    if constexpr (std::is_same_v<T, double>) {
       return std::pow(a, b);
     } else {
       if constexpr (std::is_signed_v<T>) {
@@ -46,32 +47,9 @@ struct Pow {
     }
   }
 
-#if HWY_TARGET != HWY_SCALAR
-  // f32 as e^(b ln a) in f64, which rounds to the right f32. Lanes where that is not defined or
-  // leaves the range of f32 are computed by the C library.
   template <class D, class V>
   requires std::is_same_v<hn::TFromD<D>, float>
-  static V many(D d, V a, V b) {
-    const hn::Half<D> dh;
-    const hn::Rebind<double, hn::Half<D>> dd;
-    const auto half = [&](auto x, auto y) HWY_ATTR {
-      const auto e = hn::Mul(hn::PromoteTo(dd, y), hn::Log(dd, hn::PromoteTo(dd, x)));
-      return hn::DemoteTo(dh, hn::Exp(dd, e));
-    };
-    V result = hn::Combine(d, half(hn::UpperHalf(dh, a), hn::UpperHalf(dh, b)),
-                           half(hn::LowerHalf(dh, a), hn::LowerHalf(dh, b)));
-    const auto usual = hn::And(
-        hn::And(hn::Ge(a, hn::Set(d, 1e-30f)), hn::Le(a, hn::Set(d, 1e30f))),
-        hn::And(hn::Ge(result, hn::Set(d, 1e-30f)), hn::Le(result, hn::Set(d, 1e30f))));
-    if (HWY_LIKELY(hn::AllTrue(d, usual))) return result;
-    HWY_ALIGN float base[hn::MaxLanes(d)];
-    HWY_ALIGN float exponent[hn::MaxLanes(d)];
-    hn::Store(a, d, base);
-    hn::Store(b, d, exponent);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) base[i] = std::pow(base[i], exponent[i]);
-    return hn::IfThenElse(usual, result, hn::Load(d, base));
-  }
-#endif
+  static HWY_INLINE V many(D d, V a, V b) { return pow_of_f32(d, a, b); }
 };
 
 struct Atan2 {

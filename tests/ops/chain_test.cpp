@@ -1,9 +1,6 @@
 // Chains of operations in tile programs give the bits of the operations one by one: every pair of
 // links, on every side, for every length, on every SIMD target of this machine.
-#include "kernels/simd_targets.h"
-
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -153,7 +150,7 @@ void for_each_pair(DType type, F&& test) {
 
 template <class T>
 void check_pairs(DType type) {
-  on_every_target([&](const char* target) {
+  on_every_vector_target([&](const char* target) {
     SCOPED_TRACE(target);
     unsigned seed = 0;
     for_each_pair<T>(type, [&](const Pair<T>& pair) {
@@ -172,7 +169,7 @@ TEST(Chains, every_pair_of_f64_gives_the_bits_of_the_operations) {
 }
 
 TEST(Chains, a_pair_has_the_bits_of_the_operations_at_every_length) {
-  on_every_target([&](const char* target) {
+  on_every_vector_target([&](const char* target) {
     SCOPED_TRACE(target);
     const std::vector<LinkOp> here = all_links(DType::f32);
     for (std::size_t count = 1; count <= 300; ++count)
@@ -189,7 +186,7 @@ TEST(Chains, a_pair_has_the_bits_of_the_operations_at_every_length) {
 /// x*s op y*s, with the product's operands on both sides.
 template <class T>
 void check_scaled(DType type) {
-  on_every_target([&](const char* target) {
+  on_every_vector_target([&](const char* target) {
     SCOPED_TRACE(target);
     std::vector<LinkOp> links = all_links(type);
     const auto product = std::find_if(links.begin(), links.end(),

@@ -2,20 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "kernels/simd_targets.h"
 #include <hwy/targets.h>
 
 namespace nx {
 
-/// Targets without vectors, for which there are no chains, and those that kernels are not made for.
-constexpr std::int64_t kWithout = HWY_SCALAR | HWY_EMU128 | HWY_DISABLED_TARGETS;
-
-/// Runs the test for each SIMD target in turn.
+/// Runs the test, with the target's name, for each of these that this machine has, in turn.
 template <class F>
-void on_every_target(F&& test) {
-  for (std::int64_t left = hwy::SupportedTargets() & ~kWithout; left != 0; left &= left - 1) {
+void on_each_target_of(std::int64_t targets, F&& test) {
+  for (std::int64_t left = hwy::SupportedTargets() & targets; left != 0; left &= left - 1) {
     const std::int64_t target = left & -left;
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
@@ -23,6 +19,16 @@ void on_every_target(F&& test) {
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
+}
+
+/// For those that kernels are made for.
+template <class F>
+void on_every_target(F&& test) {
+  on_each_target_of(HWY_TARGETS, test);
+}
+template <class F>
+void on_every_vector_target(F&& test) {
+  on_each_target_of(HWY_TARGETS & ~(HWY_SCALAR | HWY_EMU128), test);
 }
 
 }  // namespace nx
