@@ -1,11 +1,15 @@
 // The strided copy: axes of size 1 dropped, neighbours merged, then a two-axis inner loop that is
-// a memcpy by rows, a fill, or a blocked transposition.
+// a run of each row (copy_run-inl.h), or a transposition of squares of cache lines.
 #include "kernels/strided.h"
 
 #include <algorithm>
 #include <complex>
 #include <cstdlib>
 #include <cstring>
+
+#include "kernels/copy_run-inl.h"
+#include "kernels/simd_targets.h"
+#include <hwy/highway.h>
 
 #include "kernels/threads.h"
 
@@ -17,35 +21,89 @@ Dims row_major_strides(const Dims& dims) {
   return strides;
 }
 
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Elements of a cache line.
+template <class T>
+constexpr std::int64_t kLine = 64 / sizeof(T);
+
+/// A square of as many elements each way as a vector of 16 bytes has: each round interleaves the
+/// first half of the rows with the second.
+template <class T>
+void transpose_vectors(const T* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_integral_v<T>) {
+    constexpr std::size_t kRows = 16 / sizeof(T);
+    const hn::Full128<T> d;
+    hn::Vec<decltype(d)> rows[kRows], next[kRows];
+    for (std::size_t r = 0; r < kRows; ++r)
+      rows[r] = hn::LoadU(d, from + static_cast<std::int64_t>(r) * from_row);
+    for (std::size_t round = 1; round < kRows; round *= 2) {
+      for (std::size_t r = 0; r < kRows / 2; ++r) {
+        next[2 * r] = hn::InterleaveLower(d, rows[r], rows[r + kRows / 2]);
+        next[2 * r + 1] = hn::InterleaveUpper(d, rows[r], rows[r + kRows / 2]);
+      }
+      std::copy_n(next, kRows, rows);
+    }
+    for (std::size_t r = 0; r < kRows; ++r)
+      hn::StoreU(rows[r], d, to + static_cast<std::int64_t>(r) * to_row);
+    return;
+  }
+#endif
+  constexpr std::int64_t kRows = 16 / sizeof(T);
+  for (std::int64_t r = 0; r < kRows; ++r)
+    for (std::int64_t c = 0; c < kRows; ++c) to[r * to_row + c] = from[c * from_row + r];
+}
+
+/// A square of a cache line each way. Lines are read and written whole, one after the other: with
+/// strides of powers of two, few of them are in the first cache at once.
+template <class T>
+void transpose_lines(const T* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+  constexpr std::int64_t kStep = 16 / sizeof(T);
+  alignas(64) T lines[kLine<T> * kLine<T>];
+  for (std::int64_t c = 0; c < kLine<T>; ++c)
+    std::memcpy(lines + c * kLine<T>, from + c * from_row, 64);
+  for (std::int64_t r = 0; r < kLine<T>; r += kStep)
+    for (std::int64_t c = 0; c < kLine<T>; c += kStep)
+      transpose_vectors(lines + c * kLine<T> + r, kLine<T>, to + r * to_row + c, to_row);
+}
+
+}  // namespace
+
 template <class T>
 void StridedCopy::run_rows(char* to_bytes, const char* from_bytes, const StridedCopy& plan) {
   for (std::int64_t r = 0; r < plan.rows_; ++r) {
     T* const to = reinterpret_cast<T*>(to_bytes) + r * plan.to_row_;
     const T* const from = reinterpret_cast<const T*>(from_bytes) + r * plan.from_row_;
     const std::int64_t n = plan.columns_, out = plan.to_column_, in = plan.from_column_;
-    if (in == 1 && out == 1) {
-      std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(n));
-    } else if (in == 0 && out == 1) {
-      std::fill_n(to, n, *from);
+    if (out == 1) {
+      copy_run(from, in, n, to);
     } else {
       for (std::int64_t c = 0; c < n; ++c) to[c * out] = from[c * in];
     }
   }
 }
 
-// Reads run along rows, writes along columns: both in blocks of a few cache lines.
+// Reads run along rows, writes along columns.
 template <class T>
 void StridedCopy::run_transposed(char* to_bytes, const char* from_bytes, const StridedCopy& plan) {
-  constexpr std::int64_t kBlock = 16;
   T* const to = reinterpret_cast<T*>(to_bytes);
   const T* const from = reinterpret_cast<const T*>(from_bytes);
   const std::int64_t out = plan.to_row_, in = plan.from_column_;
-  for (std::int64_t r0 = 0; r0 < plan.rows_; r0 += kBlock) {
-    const std::int64_t r1 = std::min(plan.rows_, r0 + kBlock);
-    for (std::int64_t c0 = 0; c0 < plan.columns_; c0 += kBlock) {
-      const std::int64_t c1 = std::min(plan.columns_, c0 + kBlock);
-      for (std::int64_t r = r0; r < r1; ++r)
-        for (std::int64_t c = c0; c < c1; ++c) to[r * out + c] = from[r + c * in];
+  for (std::int64_t r0 = 0; r0 < plan.rows_; r0 += kLine<T>) {
+    const std::int64_t rows = std::min(plan.rows_ - r0, kLine<T>);
+    for (std::int64_t c0 = 0; c0 < plan.columns_; c0 += kLine<T>) {
+      const std::int64_t columns = std::min(plan.columns_ - c0, kLine<T>);
+      const T* const a = from + r0 + c0 * in;
+      T* const b = to + r0 * out + c0;
+      if (rows == kLine<T> && columns == kLine<T>) {
+        transpose_lines(a, in, b, out);
+        continue;
+      }
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c) b[r * out + c] = a[r + c * in];
     }
   }
 }

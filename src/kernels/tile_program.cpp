@@ -33,6 +33,9 @@ void combine_into(const ReductionKernels& reduction, void* acc, const void* from
 
 void TileProgram::run(const void* const* in, void* const* out, void* scratch, int threads,
                       KernelStatus* status) const noexcept {
+  for (const WholeCopy& copy : copies_)
+    copy.copy.run(out[copy.to], bytes_of(in[copy.from]) + copy.offset, threads);
+  if (!copies_.empty()) return;
   alignas(64) std::byte small[kStackScratch];
   if (scratch_bytes_ == 0) scratch = small;
   const Call call{in, out, static_cast<std::byte*>(scratch), status};
@@ -76,8 +79,8 @@ std::int64_t TileProgram::tiles_of_unit(std::int64_t unit) const noexcept {
 TileProgram::Tile TileProgram::tile_at(std::int64_t unit, std::int64_t index) const noexcept {
   Tile tile;
   tile.unit = unit;
-  std::int64_t block = 0;          // of columns
-  std::int64_t rows_end = rows_;   // of those that the tile may have
+  std::int64_t block = 0;         // of columns
+  std::int64_t rows_end = rows_;  // of those that the tile may have
   switch (unit_kind_) {
     case Units::kRowChunks:
       tile.row = unit / row_chunks_;
@@ -241,8 +244,8 @@ std::byte* TileProgram::block_result(const Call& call, const ReductionState& sta
 void TileProgram::reduce_column(const Call& call, const Op& op, const Tile& tile,
                                 const std::byte* from, std::byte* const* at) const noexcept {
   const ReductionState& state = reductions_[op.extra];
-  std::byte* const acc = unit_kind_ == Units::kColumnBlocks ? block_result(call, state, tile.unit)
-                                                            : at[state.place];
+  std::byte* const acc =
+      unit_kind_ == Units::kColumnBlocks ? block_result(call, state, tile.unit) : at[state.place];
   combine_into(state.reduction, acc, from, tile.count);
 }
 
@@ -287,8 +290,7 @@ void TileProgram::end_program(const Call& call) const noexcept {
   for (const ReductionState& state : reductions_) {
     if (state.columns && unit_kind_ == Units::kRowGroups && units_per_group_ > 1)
       end_columns(call, state);
-    else if (state.long_rows && row_chunks_ > 1)
-      end_rows(call, state);
+    else if (state.long_rows && row_chunks_ > 1) end_rows(call, state);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/chain.h"
+#include "kernels/strided.h"
 #include "kernels/tile.h"
 #include "kernels/view.h"
 
@@ -68,7 +69,7 @@ class TileProgram {
     return sizeof(*this) + body_.size() * sizeof(Op) + operands_.size() * 4 +
            links_.size() * sizeof(ChainLink) + moving_.size() * sizeof(Moving) +
            fixed_.size() * sizeof(Fixed) + reductions_.size() * sizeof(ReductionState) +
-           constants_.size() * 16;
+           constants_.size() * 16 + copies_.size() * sizeof(WholeCopy);
   }
   /// `in` and `out` are arrays by slot. Runs once, on up to `threads` threads.
   void run(const void* const* in, void* const* out, void* scratch, int threads,
@@ -132,6 +133,12 @@ class TileProgram {
     StridedView view;
     std::uint32_t slot;
   };
+  /// Of a program that does nothing but read arrays through strides: not by tiles.
+  struct WholeCopy {
+    StridedCopy copy;
+    std::uint32_t from, to;  // slots
+    std::int64_t offset;     // of the first element read, in bytes
+  };
   struct Call;
   struct Tile {
     std::int64_t unit, row, rows, column, columns;
@@ -189,6 +196,7 @@ class TileProgram {
   std::vector<Moving> moving_;
   std::vector<Fixed> fixed_;
   std::vector<StridedInput> views_;
+  std::vector<WholeCopy> copies_;  // if any, they are the program
   std::vector<std::shared_ptr<const Generator>> generators_;
   std::vector<ReductionState> reductions_;
   std::vector<std::array<std::byte, 16>> constants_;

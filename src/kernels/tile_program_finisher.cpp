@@ -297,6 +297,20 @@ void TileProgramFinisher::add_operations() {
   p_.operations_ += p_.body_.size();
 }
 
+void TileProgramFinisher::add_whole_copies() {
+  for (const TileProgram::Op& op : p_.body_)
+    if (op.kind != OpKind::kGatherStrided) return;
+  p_.cost_us_ = 0;
+  for (const Builder::Node& node : b_.nodes_) {
+    if (node.kind != Kind::kStrided || node.store < 0) continue;
+    const StridedView& view = b_.views_[node.extra];
+    p_.copies_.push_back(
+        {StridedCopy(node.element, view.dims, row_major_strides(view.dims), view.strides),
+         node.slot, static_cast<std::uint32_t>(node.store), view.offset * node.element});
+    p_.cost_us_ += p_.copies_.back().copy.cost_us();
+  }
+}
+
 void TileProgramFinisher::add_scratch() {
   const auto take = [&](std::size_t bytes) {
     const std::size_t at = p_.scratch_bytes_;
@@ -358,6 +372,7 @@ TileProgram TileProgramFinisher::layout(std::int64_t tile) {
   }
   p_.cost_us_ =
       per_element * static_cast<double>(p_.rows_) * static_cast<double>(p_.columns_) / 1e3;
+  add_whole_copies();
   return std::move(p_);
 }
 

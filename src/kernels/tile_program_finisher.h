@@ -44,6 +44,8 @@ class TileProgramFinisher {
   void place_inputs();
   void add_operations();
   void add_operation(Value v);
+  /// When the program does nothing else: strided reads of whole arrays.
+  void add_whole_copies();
   void add_scratch();
   std::uint32_t new_place() {
     if (p_.places_ == kMaxPlaces) throw InternalError("host", "a tile program is too large");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/copy_run-inl.h"
+
 namespace nx::kernels {
 namespace {
 
@@ -21,17 +23,6 @@ void visit_size(std::size_t element, F&& f) noexcept {
     case 4: return f(std::uint32_t{});
     case 8: return f(std::uint64_t{});
     default: return f(Bytes16{});
-  }
-}
-
-template <class T>
-void copy_run(const T* from, std::int64_t stride, std::int64_t count, T* to) noexcept {
-  if (stride == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
-  } else if (stride == 0) {
-    std::fill_n(to, count, *from);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -45,6 +47,54 @@ TEST(StridedCopy, transposes_any_permutation) {
           for (int k = 0; k < to[2]; ++k)
             ASSERT_EQ(out[n++], i * from[0] + j * from[1] + k * from[2]);
     }
+  }
+}
+
+/// Elements of a size whose bytes tell where they were.
+template <class T>
+std::vector<T> elements(std::size_t count) {
+  std::vector<T> list(count);
+  auto* const bytes = reinterpret_cast<unsigned char*>(list.data());
+  std::uint32_t seed = 1;
+  for (std::size_t i = 0; i < count * sizeof(T); ++i)
+    bytes[i] = static_cast<unsigned char>((seed = seed * 1664525u + 1013904223u) >> 24);
+  return list;
+}
+
+template <class T>
+class StridedElements : public testing::Test {};
+using ElementSizes = testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
+                                    std::complex<double>>;
+TYPED_TEST_SUITE(StridedElements, ElementSizes);
+
+TYPED_TEST(StridedElements, transposes_whole_squares_and_what_is_left_of_them) {
+  constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 130, 200};
+  for (const std::int64_t rows : kSizes)
+    for (const std::int64_t columns : kSizes) {
+      const std::int64_t width = columns + 3;  // what lies between rows stays as it is
+      const auto in = elements<TypeParam>(static_cast<std::size_t>(rows * columns));
+      const auto before = elements<TypeParam>(static_cast<std::size_t>(rows * width));
+      auto expected = before;
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c)
+          expected[static_cast<std::size_t>(r * width + c)] =
+              in[static_cast<std::size_t>(c * rows + r)];
+      for (const int threads : {1, 3}) {
+        auto out = before;
+        StridedCopy(sizeof(TypeParam), {rows, columns}, {width, 1}, {1, rows})
+            .run(out.data(), in.data(), threads);
+        ASSERT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(TypeParam)), 0)
+            << rows << "x" << columns;
+      }
+    }
+}
+
+TYPED_TEST(StridedElements, reverses_every_length) {
+  for (std::int64_t count = 1; count <= 70; ++count) {
+    const auto in = elements<TypeParam>(static_cast<std::size_t>(count));
+    std::vector<TypeParam> out(in.size()), expected(in.rbegin(), in.rend());
+    StridedCopy(sizeof(TypeParam), {count}, {1}, {-1}).run(out.data(), in.data() + count - 1);
+    ASSERT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(TypeParam)), 0) << count;
   }
 }
 
