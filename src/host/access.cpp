@@ -2,6 +2,7 @@
 #include "host/access.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "nx/error.h"
 #include "transform/literal.h"
@@ -86,6 +87,19 @@ std::optional<kernels::Extent> extent_of(const StridedView& view, std::int64_t r
   if (c.strides[0] == 1 && c.strides[1] == 0) return kernels::Extent::kPerRow;
   if (c.strides[0] == 0 && c.strides[1] == 1) return kernels::Extent::kPerColumn;
   return std::nullopt;
+}
+
+bool is_scattered(const Access& access, DType type) {
+  constexpr std::int64_t kLine = 64, kFewLines = 16, kFewElements = 16384;
+  if (access.in_order || access.view.count() < kFewElements) return false;
+  const StridedView c = kernels::collapse(access.view);
+  const auto bytes = [&](std::size_t axis) {
+    return std::abs(c.strides[axis]) * static_cast<std::int64_t>(byte_size_of(type));
+  };
+  if (c.dims.back() < kFewLines || bytes(c.dims.size() - 1) < kLine) return false;
+  for (std::size_t a = 0; a + 1 < c.dims.size(); ++a)
+    if (c.strides[a] != 0 && bytes(a) < kLine) return true;
+  return false;
 }
 
 std::int64_t natural_columns(const StridedView& view) {

@@ -28,6 +28,9 @@ std::optional<Access> viewed(const Access& input, const graph::TensorType& input
 /// How a view varies over a space of rows x columns; nothing when only a strided walk does it.
 std::optional<kernels::Extent> extent_of(const kernels::StridedView& view, std::int64_t rows,
                                          std::int64_t columns);
+/// Whether reading in order goes from cache line to cache line, over more than the caches near a
+/// core hold, where another order would not: a copy, which is made by blocks, is read instead.
+bool is_scattered(const Access& access, DType type);
 /// The number of columns for which the view is one value per row or per column, or 0.
 std::int64_t natural_columns(const kernels::StridedView& view);
 

@@ -95,7 +95,10 @@ void Fuser::visit(NodeIndex n) {
   if (node.row->host_as<graph::StructuralRule>() || is_generated(n)) return;
   if (node.row->host_as<graph::ViewRule>() || node.row->host_as<graph::RelabelRule>())
     return look_through(n);
-  for (const Edge edge : node.inputs) fused.operands.push_back(fusion_.access(edge));
+  for (const Edge edge : node.inputs) {
+    if (is_scattered(fusion_.access(edge), graph_.type(edge).type)) place_copy(edge.node);
+    fused.operands.push_back(fusion_.access(edge));
+  }
   if (node.row->host_as<graph::ElementwiseRule>()) return visit_elementwise(n);
   if (node.row->host_as<graph::ReduceRule>()) return visit_reduce(n);
   visit_kernel(n);
@@ -129,7 +132,10 @@ void Fuser::place_copy(NodeIndex n) {
     if (is_generated(own.source.node)) place_copy(own.source.node);
     fused.operands = {own};
   }
-  visit_elementwise(n);
+  const graph::TensorType& type = graph_.nodes[n].type();
+  if (!is_scattered(own, type.type)) return visit_elementwise(n);
+  join(n, new_step(true, type.count()), Role::kFull);
+  loops_[fused.step].weight = kMaxWeight;  // nothing joins it: it is not made by tiles
 }
 
 void Fuser::need_array(Edge edge) {
@@ -326,9 +332,8 @@ void Fuser::visit_reduce(NodeIndex n) {
     return;
   }
   if (is_generated(fused.operands[0].source.node) &&
-      (!fused.operands[0].in_order || !shape.in_order)) {
+      (!fused.operands[0].in_order || !shape.in_order))
     place_copy(fused.operands[0].source.node);
-  }
   fused.reduces = true;
   const std::int64_t count = shape.kept * shape.reduced;
   const std::int64_t groups = shape.form == ReduceForm::kColumns ? shape.groups() : 0;
@@ -343,8 +348,7 @@ void Fuser::visit_reduce(NodeIndex n) {
     fused.operands[0] = {fused.operands[0].source, false,
                          reduced_last(fused.operands[0], type.dims, axes, shape)};
   } else {
-    std::vector<int> found = candidates(n, count);
-    for (const int step : found) {
+    for (const int step : candidates(n, count)) {
       const Loop& loop = loops_[step];
       if (loop.merged_into >= 0 || loop.step.count != count) continue;
       if (groups ? loop.reduces_long_rows || (loop.groups && loop.groups != groups)

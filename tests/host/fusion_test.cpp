@@ -67,6 +67,29 @@ TEST(HostFusion, an_adam_update_is_one_loop) {
   EXPECT_EQ(steps_of(*p.compile()), 2u) << p.compile()->to_string();  // and the scalar
 }
 
+TEST(HostFusion, large_transposed_operands_are_copied_by_blocks_first) {
+  Program p;
+  const Edge x = p.input({300, 200}), y = p.input({200, 300});
+  const Edge turned = p.transpose(x, {1, 0});
+  p.output(p.op(kAdd, {turned, y}));
+  p.output(p.op(kMul, {turned, y}));
+  p.output(p.sum(turned, {1}));
+  expect_same_as_one_by_one(p);
+  EXPECT_EQ(steps_of(*p.compile()), 2u) << p.compile()->to_string();
+}
+
+TEST(HostFusion, views_that_are_results_are_copied_whole) {
+  Program p;
+  const Edge x = p.input({300, 200}), twice = p.op(kAdd, {x, x});
+  const Edge part = p.op(kSlice, {x}, Attrs::of(SliceTo{{100, 50}, {299, 200}}));
+  p.output(p.transpose(part, {1, 0}));
+  p.output(p.transpose(twice, {1, 0}));
+  p.output(twice);
+  p.output(p.transpose(p.reshape(twice, {30, 10, 200}), {1, 2, 0}));
+  p.output(part);
+  expect_same_as_one_by_one(p);
+}
+
 TEST(HostFusion, views_cost_no_step) {
   Program p;
   const Edge a = p.input({6, 5}), b = p.input({5, 6});
