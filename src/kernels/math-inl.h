@@ -62,19 +62,32 @@ HWY_INLINE V unfused_polynomial(D d, V x, const double (&c)[N]) {
   return hn::Add(hn::Mul(hn::Add(even, unfused_horner(d, square, c, 1, 2)), x), constant(d, c[0]));
 }
 
+/// Rounds f64 to f32. Without vectors DemoteTo has the largest f32 for what is larger.
+template <class D, class V>
+HWY_INLINE hn::Vec<D> rounded_to_f32(D d, V wide) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  double from[hn::MaxLanes(d)];
+  float to[hn::MaxLanes(d)];
+  hn::StoreU(wide, hn::Rebind<double, D>(), from);
+  for (std::size_t i = 0; i < hn::MaxLanes(d); ++i) to[i] = static_cast<float>(from[i]);
+  return hn::LoadU(d, to);
+#else
+  return hn::DemoteTo(d, wide);
+#endif
+}
+
 /// The vector in two halves of f64, function by function, rounded back to f32.
 template <class F, class D, class... V>
 HWY_INLINE hn::Vec<D> in_double(D d, V... x) {
   static_assert(sizeof(ValueOf<D>) == 4);
 #if HWY_TARGET == HWY_SCALAR
   const hn::Rebind<double, D> dd;
-  // Not by DemoteTo, which has the largest f32 for what is larger.
-  return hn::Set(d, static_cast<float>(hn::GetLane(F::wide(dd, hn::PromoteTo(dd, x)...))));
+  return rounded_to_f32(d, F::wide(dd, hn::PromoteTo(dd, x)...));
 #else
   const hn::Half<D> dh;
   const hn::Rebind<double, hn::Half<D>> dd;
-  const auto low = hn::DemoteTo(dh, F::wide(dd, hn::PromoteTo(dd, hn::LowerHalf(dh, x))...));
-  const auto high = hn::DemoteTo(dh, F::wide(dd, hn::PromoteTo(dd, hn::UpperHalf(dh, x))...));
+  const auto low = rounded_to_f32(dh, F::wide(dd, hn::PromoteTo(dd, hn::LowerHalf(dh, x))...));
+  const auto high = rounded_to_f32(dh, F::wide(dd, hn::PromoteTo(dd, hn::UpperHalf(dh, x))...));
   return hn::Combine(d, high, low);
 #endif
 }
