@@ -22,7 +22,7 @@ using Carried = std::conditional_t<std::is_same_v<T, float> && Op::kRounds, doub
 template <class T, class F>
 T wrapped(T a, T b, F combine) {
   if constexpr (std::is_integral_v<T>) {
-    using U = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
+    using U = Wrapping<T>;
     return static_cast<T>(combine(static_cast<U>(a), static_cast<U>(b)));
   } else {
     return combine(a, b);

@@ -18,9 +18,7 @@ using SelectKernel = TileKernel (*)(DType type);
 
 /// Integers wrap: unsigned, wide enough that products do not overflow a promoted int.
 template <class T>
-using Wrapping = std::conditional_t<(sizeof(T) < 4), std::uint32_t,
-                                    std::conditional_t<(sizeof(T) < 8), std::uint32_t,
-                                                       std::uint64_t>>;
+using Wrapping = std::conditional_t<(sizeof(T) < 8), std::uint32_t, std::uint64_t>;
 
 /// f8, f8_e4m3fn, bf16 and f16 from and to f32; rounds to nearest even.
 void widen_floats(DType type, const void* from, float* to, std::size_t count);

@@ -139,7 +139,7 @@ Mover put_mover(DType type) {
 template <class T>
 T sum_of(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    using U = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
+    using U = Wrapping<T>;
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
   } else {
     return static_cast<T>(a + b);

@@ -6,6 +6,7 @@
 #include <complex>
 #include <limits>
 
+#include "kernels/elementwise.h"
 #include "nx/element.h"
 
 #if defined(__aarch64__) || defined(__riscv)
@@ -31,7 +32,7 @@ inline constexpr bool kIsWide = std::is_same_v<T, float> || std::is_same_v<T, do
 // Integers wrap: they are computed with as unsigned.
 template <class T>
 T wrapping(T a, T b, bool product) {
-  using U = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
+  using U = Wrapping<T>;
   return static_cast<T>(product ? static_cast<U>(a) * static_cast<U>(b)
                                 : static_cast<U>(a) + static_cast<U>(b));
 }
