@@ -175,51 +175,28 @@ struct Registration {
   std::size_t platform_size;
   int traits;
 };
-struct OlderRegistration {
-  std::size_t struct_size;
-  const char* name;
-  std::size_t name_size;
-  int api_version;  // 1: the interface above
-  void* function;
-  const char* platform;
-  std::size_t platform_size;
-  int traits;
-};
 struct FfiExtension {
   PJRT_Extension_Base base;
   void* register_type;
   void* add_user_data;
-  PJRT_Error* (*register_function)(void* registration);
+  PJRT_Error* (*register_function)(Registration*);
 };
 
-template <class Args>
-Args registration() {
-  constexpr std::string_view kPlatform = "Host";
-  Args args = {};
-  args.struct_size = offsetof(Args, traits) + sizeof args.traits;
-  args.name = kKernelTarget.data();
-  args.name_size = kKernelTarget.size();
-  args.function = reinterpret_cast<void*>(&on_call);
-  args.platform = kPlatform.data();
-  args.platform_size = kPlatform.size();
-  return args;
-}
-
-/// The newer struct first: an older plugin finds it too small and says so, while a newer one reads
-/// the older struct, which has a field more, wrongly.
 bool register_function(const PJRT_Api& api) {
   const PJRT_Extension_Base* extension = api.extension_start;
   while (extension != nullptr && extension->type != PJRT_Extension_Type_FFI)
     extension = extension->next;
   if (extension == nullptr || extension->struct_size < sizeof(FfiExtension)) return false;
-  const auto register_one = reinterpret_cast<const FfiExtension*>(extension)->register_function;
-  auto newer = registration<Registration>();
-  PJRT_Error* error = register_one(&newer);
-  if (error == nullptr) return true;
-  discard(api, error);
-  auto older = registration<OlderRegistration>();
-  older.api_version = 1;
-  error = register_one(&older);
+  constexpr std::string_view kPlatform = "Host";
+  Registration args{sizeof args,
+                    kKernelTarget.data(),
+                    kKernelTarget.size(),
+                    reinterpret_cast<void*>(&on_call),
+                    kPlatform.data(),
+                    kPlatform.size(),
+                    0};
+  PJRT_Error* const error =
+      reinterpret_cast<const FfiExtension*>(extension)->register_function(&args);
   discard(api, error);
   return error == nullptr;
 }
