@@ -328,12 +328,11 @@ void Fuser::visit_reduce(NodeIndex n) {
   }
   if (shape.form == ReduceForm::kEmpty || shape.kept == 0) {
     fused.operands.clear();
-    join(n, new_step(true, shape.kept), Role::kFull);
-    return;
+    return join(n, new_step(true, shape.kept), Role::kFull);
   }
-  if (is_generated(fused.operands[0].source.node) &&
-      (!fused.operands[0].in_order || !shape.in_order))
-    place_copy(fused.operands[0].source.node);
+  Access& operand = fused.operands[0];
+  const NodeIndex source = operand.source.node;
+  if (is_generated(source) && (!operand.in_order || !shape.in_order)) place_copy(source);
   fused.reduces = true;
   const std::int64_t count = shape.kept * shape.reduced;
   const std::int64_t groups = shape.form == ReduceForm::kColumns ? shape.groups() : 0;
@@ -345,8 +344,7 @@ void Fuser::visit_reduce(NodeIndex n) {
     else if (!whole) loops_[step].reduces_long_rows = true;
   };
   if (!shape.in_order) {
-    fused.operands[0] = {fused.operands[0].source, false,
-                         reduced_last(fused.operands[0], type.dims, axes, shape)};
+    operand = {operand.source, false, reduced_last(operand, type.dims, axes, shape)};
   } else {
     for (const int step : candidates(n, count)) {
       const Loop& loop = loops_[step];
