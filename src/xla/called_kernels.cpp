@@ -64,22 +64,17 @@ std::string name_of(const Node& node, const TensorTypes& in) {
 
 }  // namespace
 
-bool is_outrun(const Graph& graph, const Node& node) {
+std::optional<CalledKernel> CalledKernels::add(const Graph& graph, const Node& node) {
   const auto* const rule = node.row->host_as<KernelRule>();
-  if (rule == nullptr || rule->outruns_xla == nullptr) return false;
+  if (rule == nullptr || rule->outruns_xla == nullptr) return std::nullopt;
   const TensorTypes in = operands_of(graph, node);
   const auto is_packed = [](const TensorType& type) { return is_subbyte(type.type); };
-  if (std::any_of(in.begin(), in.end(), is_packed)) return false;
-  return rule->outruns_xla({in, node.outputs, node.attrs});
-}
-
-std::optional<CalledKernel> CalledKernels::add(const Graph& graph, const Node& node) {
-  if (!is_outrun(graph, node)) return std::nullopt;
-  const TensorTypes in = operands_of(graph, node);
+  if (std::any_of(in.begin(), in.end(), is_packed) ||
+      !rule->outruns_xla({in, node.outputs, node.attrs}) || !can_call_())
+    return std::nullopt;
   CalledKernel called{name_of(node, in)};
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  const KernelRule* const rule = node.row->host_as<KernelRule>();
   Recipe& recipe = all.recipes.try_emplace(called.name, Recipe{rule, in, node.outputs, node.attrs})
                        .first->second;
   // Attributes are printed for readers: two that differ may look alike.

@@ -2,19 +2,18 @@
 // kernel outruns what XLA makes of the operation. Needs no plugin.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 #include "kernels/tile.h"
 
 namespace nx::xla {
-
-/// Whether the node's row says that its kernel outruns XLA for these operands.
-bool is_outrun(const graph::Graph& graph, const graph::Node& node);
 
 struct CalledKernel {
   std::string name;  // the operation with types and attributes, as a reader of the program sees it
@@ -25,10 +24,14 @@ struct CalledKernel {
 /// for ever, so that a run that outlives its program still finds them.
 class CalledKernels {
  public:
-  /// Nothing when XLA had better compute the node.
+  /// `can_call` is asked when there is something to call.
+  explicit CalledKernels(std::function<bool()> can_call = [] { return true; })
+      : can_call_(std::move(can_call)) {}
+  /// Nothing when XLA had better compute the node, or has to.
   std::optional<CalledKernel> add(const graph::Graph& graph, const graph::Node& node);
 
  private:
+  std::function<bool()> can_call_;
   std::vector<std::shared_ptr<const kernels::PreparedKernel>> kept_;
 };
 

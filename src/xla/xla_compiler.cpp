@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -63,8 +62,8 @@ class XlaCompiler final : public graph::Compiler {
       parts.output_bytes.push_back(graph.type(output.edge).bytes());
     // Whoever keeps leaves through a failure must hear of it before they are consumed.
     parts.completion = options.keep_on_failure ? Completion::kWait : Completion::kAsync;
-    parts.stablehlo =
-        emit_module(graph, parts.pairs, calls_kernels(graph) ? &parts.kernels : nullptr);
+    parts.kernels = CalledKernels([this] { return can_call_kernels(client_); });
+    parts.stablehlo = emit_module(graph, parts.pairs, &parts.kernels);
     try {
       parts.program = Program::compile(client_, parts.stablehlo, program_options());
     } catch (const BackendError& error) {
@@ -99,12 +98,6 @@ class XlaCompiler final : public graph::Compiler {
   static bool is_aliasable(const graph::Graph& graph, const graph::DonationPair& pair) {
     return can_alias(graph.nodes[graph.parameters[pair.parameter].node].type(),
                      graph.type(graph.outputs[pair.output].edge));
-  }
-
-  bool calls_kernels(const graph::Graph& graph) const {
-    return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                       [&](const graph::Node& node) { return is_outrun(graph, node); }) &&
-           can_call_kernels(client_);
   }
 
   /// A maximum with NaN is NaN, and narrow floats are rounded after every operation, as on the

@@ -1,6 +1,4 @@
-// The row, its host kernel, and its custom call through the FFI extension of PJRT. The header of
-// that interface is not in the wheel, so what is needed of it is declared here (XLA's
-// xla/pjrt/c/pjrt_c_api_ffi_extension.h and xla/ffi/api/c_api.h, interface 0.x).
+// The row, its host kernel, and its custom call through the FFI extension of PJRT.
 #include "donation/callback.h"
 
 #include <algorithm>
@@ -14,7 +12,7 @@
 #if __has_include(<pjrt_c_api.h>)
 #define NX_TEST_HAS_PJRT 1
 #include "xla/client.h"
-#include "xla/pjrt.h"
+#include "xla/ffi_interface.h"
 #endif
 
 namespace nx::test {
@@ -76,118 +74,15 @@ const graph::OpRow kCallback{
 
 #if NX_TEST_HAS_PJRT
 
-// -- what the custom call sees ----------------------------------------------------------------
-struct FfiVersion {
-  std::size_t size;
-  void* extensions;
-  int major, minor;
-};
-struct FfiError;
-struct FfiErrorCreate {
-  std::size_t size;
-  void* extensions;
-  const char* message;
-  int code;
-};
-struct FfiApi {
-  std::size_t size;
-  void* extensions;
-  FfiVersion version;
-  const void* internal;
-  FfiError* (*create_error)(FfiErrorCreate*);
-};
-struct FfiBuffer {
-  std::size_t size;
-  void* extensions;
-  int type;
-  void* data;
-  std::int64_t rank;
-  std::int64_t* dims;
-};
-struct FfiList {  // arguments and results alike
-  std::size_t size;
-  void* extensions;
-  std::int64_t count;
-  int* types;
-  void** items;
-};
-struct FfiMetadata {
-  std::size_t size;
-  FfiVersion version;
-};
-struct FfiExtension {
-  std::size_t size;
-  int type;  // 1: metadata
-  FfiExtension* next;
-  FfiMetadata* metadata;
-};
-struct FfiFrame {
-  std::size_t size;
-  FfiExtension* extensions;
-  const FfiApi* api;
-  void* context;
-  int stage;
-  FfiList arguments, results;
-};
-constexpr int kMetadata = 1;
-constexpr int kInternal = 13;
-
-FfiError* xla_callback(FfiFrame* frame) {
-  // At registration the plugin asks which interface the callback speaks.
-  if (frame->extensions != nullptr && frame->extensions->type == kMetadata) {
-    frame->extensions->metadata->version.major = frame->api->version.major;
-    frame->extensions->metadata->version.minor = frame->api->version.minor;
-    return nullptr;
-  }
-  const auto& from = *static_cast<const FfiBuffer*>(frame->arguments.items[0]);
-  const auto& to = *static_cast<const FfiBuffer*>(frame->results.items[0]);
+xla::ffi::Error* xla_callback(xla::ffi::Call* call) {
+  if (xla::ffi::is_no_work(*call)) return nullptr;
+  const xla::ffi::Array &from = *call->arguments.arrays[0], &to = *call->results.arrays[0];
   std::size_t count = 1;
   for (std::int64_t i = 0; i < from.rank; ++i) count *= static_cast<std::size_t>(from.dims[i]);
-  if (!accepts({static_cast<const float*>(from.data), count})) {
-    FfiErrorCreate create{sizeof(FfiErrorCreate), nullptr, kRefusal, kInternal};
-    return frame->api->create_error(&create);
-  }
+  if (!accepts({static_cast<const float*>(from.data), count}))
+    return xla::ffi::error_of(*call, kRefusal);
   std::memmove(to.data, from.data, count * sizeof(float));
   return nullptr;
-}
-
-// -- how it is registered ---------------------------------------------------------------------
-struct FfiRegister {
-  std::size_t size;
-  const char* name;
-  std::size_t name_size;
-  void* handler;
-  const char* platform;
-  std::size_t platform_size;
-  int traits;
-};
-struct FfiPluginExtension {
-  PJRT_Extension_Base base;
-  void* register_type;
-  void* add_user_data;
-  PJRT_Error* (*register_handler)(FfiRegister*);
-};
-
-bool register_once() {
-  const xla::Client& client = xla::Client::get();
-  for (const PJRT_Extension_Base* at = client.api().extension_start; at != nullptr; at = at->next) {
-    // Newer plugins have types that our header does not know: the number is read as one.
-    int type = 0;
-    std::memcpy(&type, &at->type, sizeof type);
-    if (type != PJRT_Extension_Type_FFI || at->struct_size < sizeof(FfiPluginExtension)) continue;
-    constexpr std::string_view kPlatform = "HOST";
-    FfiRegister args{sizeof(FfiRegister),
-                     kTarget,
-                     std::strlen(kTarget),
-                     reinterpret_cast<void*>(&xla_callback),
-                     kPlatform.data(),
-                     kPlatform.size(),
-                     0};
-    const auto* const ffi = reinterpret_cast<const FfiPluginExtension*>(at);
-    xla::check(client.api(), ffi->register_handler(&args), "register_callback");
-    return true;
-  }
-  return false;
 }
 
 #endif
@@ -209,7 +104,8 @@ CallbackHook::~CallbackHook() {
 
 bool register_callback() {
 #if NX_TEST_HAS_PJRT
-  static const bool done = register_once();
+  static const bool done =
+      xla::ffi::register_function(xla::Client::get().api(), kTarget, &xla_callback);
   return done;
 #else
   return false;
